@@ -1,0 +1,33 @@
+/** A pending timer, to be handed back to {@link Runtime.cancel}. */
+export type TimerHandle = unknown;
+
+/**
+ * Everything the producer takes from its surroundings: time, timers and chance (rule C17).
+ *
+ * The default, {@link platformRuntime}, uses the platform's. Tests pass the simulated runtime of
+ * `@sendonce/producer-core/testing`, with which a run is a pure function of its seed.
+ */
+export interface Runtime {
+  /** Milliseconds from an arbitrary start; never goes backwards. Durations and deadlines use this clock alone. */
+  monotonicMs(): number;
+  /** Milliseconds since 1970-01-01 UTC. Used for record timestamps only; may jump. */
+  wallClockMs(): number;
+  /** Calls `callback` once, after at least `delayMs`. A pending timer must not keep the process alive. */
+  schedule(delayMs: number, callback: () => void): TimerHandle;
+  /** Forgets a timer. A timer that already ran, or was cancelled, is ignored. */
+  cancel(timer: TimerHandle): void;
+  /** Calls `callback` once, at the end of the current event-loop turn (`setImmediate`). */
+  endOfTurn(callback: () => void): void;
+  /** A number in [0, 1). */
+  random(): number;
+}
+
+/** The platform's clock, timers and randomness. */
+export const platformRuntime: Runtime = {
+  monotonicMs: () => performance.now(),
+  wallClockMs: () => Date.now(),
+  schedule: (delayMs, callback) => setTimeout(callback, Math.max(0, delayMs)).unref(),
+  cancel: (timer) => clearTimeout(timer as NodeJS.Timeout),
+  endOfTurn: (callback) => void setImmediate(callback),
+  random: () => Math.random(),
+};

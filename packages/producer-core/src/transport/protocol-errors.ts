@@ -1,0 +1,64 @@
+/**
+ * Kafka's error codes, as far as a producer, its brokers and its tests meet them.
+ * What the producer does with each is decided in `sender/reply-table.ts` (rule C11).
+ */
+export const protocolErrorCodes = {
+  UNKNOWN_SERVER_ERROR: -1,
+  NONE: 0,
+  OFFSET_OUT_OF_RANGE: 1,
+  CORRUPT_MESSAGE: 2,
+  UNKNOWN_TOPIC_OR_PARTITION: 3,
+  LEADER_NOT_AVAILABLE: 5,
+  NOT_LEADER_OR_FOLLOWER: 6,
+  REQUEST_TIMED_OUT: 7,
+  BROKER_NOT_AVAILABLE: 8,
+  REPLICA_NOT_AVAILABLE: 9,
+  MESSAGE_TOO_LARGE: 10,
+  NETWORK_EXCEPTION: 13,
+  COORDINATOR_LOAD_IN_PROGRESS: 14,
+  COORDINATOR_NOT_AVAILABLE: 15,
+  NOT_COORDINATOR: 16,
+  INVALID_TOPIC_EXCEPTION: 17,
+  RECORD_LIST_TOO_LARGE: 18,
+  NOT_ENOUGH_REPLICAS: 19,
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND: 20,
+  INVALID_REQUIRED_ACKS: 21,
+  TOPIC_AUTHORIZATION_FAILED: 29,
+  CLUSTER_AUTHORIZATION_FAILED: 31,
+  INVALID_TIMESTAMP: 32,
+  UNSUPPORTED_SASL_MECHANISM: 33,
+  ILLEGAL_SASL_STATE: 34,
+  UNSUPPORTED_VERSION: 35,
+  NOT_CONTROLLER: 41,
+  INVALID_REQUEST: 42,
+  UNSUPPORTED_FOR_MESSAGE_FORMAT: 43,
+  POLICY_VIOLATION: 44,
+  OUT_OF_ORDER_SEQUENCE_NUMBER: 45,
+  DUPLICATE_SEQUENCE_NUMBER: 46,
+  INVALID_PRODUCER_EPOCH: 47,
+  INVALID_TXN_STATE: 48,
+  INVALID_PRODUCER_ID_MAPPING: 49,
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: 53,
+  KAFKA_STORAGE_ERROR: 56,
+  SASL_AUTHENTICATION_FAILED: 58,
+  UNKNOWN_PRODUCER_ID: 59,
+  FENCED_LEADER_EPOCH: 74,
+  UNKNOWN_LEADER_EPOCH: 75,
+  UNSUPPORTED_COMPRESSION_TYPE: 76,
+  INVALID_RECORD: 87,
+  THROTTLING_QUOTA_EXCEEDED: 89,
+  PRODUCER_FENCED: 90,
+  UNKNOWN_TOPIC_ID: 100,
+  INCONSISTENT_TOPIC_ID: 103,
+} as const;
+
+export type ProtocolErrorName = keyof typeof protocolErrorCodes;
+
+const namesByCode = new Map<number, ProtocolErrorName>(
+  (Object.entries(protocolErrorCodes) as [ProtocolErrorName, number][]).map(([name, code]) => [code, name]),
+);
+
+/** Kafka's name of an error code; `UNKNOWN_ERROR_CODE_<n>` for one that is not in the list. */
+export function protocolErrorName(code: number): string {
+  return namesByCode.get(code) ?? `UNKNOWN_ERROR_CODE_${code}`;
+}
