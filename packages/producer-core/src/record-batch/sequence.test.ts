@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { lastSequence, sequenceAfter, sequenceDistance } from './sequence.ts';
+
+const sequence = fc.integer({ min: 0, max: 2 ** 31 - 1 });
+const count = fc.integer({ min: 0, max: 2 ** 31 - 1 });
+
+describe('sequence numbers', () => {
+  test('C10: after 2^31-1 comes 0', () => {
+    expect(sequenceAfter(2 ** 31 - 1, 1)).toBe(0);
+    expect(sequenceAfter(2 ** 31 - 2, 3)).toBe(1);
+    expect(sequenceAfter(7, 3)).toBe(10);
+  });
+
+  test('C10: a range over the wrap ends where Java says', () => {
+    expect(lastSequence(2_147_483_646, 3)).toBe(0);
+    expect(lastSequence(900, 200)).toBe(1099);
+    expect(lastSequence(5, 1)).toBe(5);
+  });
+
+  test('C10: the result is a sequence number, and the 64-bit sum without the top bits', () => {
+    fc.assert(
+      fc.property(sequence, count, (from, steps) => {
+        expect(sequenceAfter(from, steps)).toBe(Number((BigInt(from) + BigInt(steps)) % 2n ** 31n));
+      }),
+    );
+  });
+
+  test('C10: distance undoes the step, through the wrap too', () => {
+    fc.assert(
+      fc.property(sequence, count, (from, steps) => {
+        expect(sequenceDistance(from, sequenceAfter(from, steps))).toBe(steps);
+      }),
+    );
+  });
+});

@@ -1,0 +1,17 @@
+const sequenceModulus = 2 ** 31;
+
+/** The sequence number of the record `count` places after the one with `sequence`: after 2^31-1 comes 0 (rule C10). */
+export function sequenceAfter(sequence: number, count: number): number {
+  const sum = sequence + count;
+  return sum < sequenceModulus ? sum : sum - sequenceModulus;
+}
+
+/** The sequence number of a batch's last record. */
+export function lastSequence(baseSequence: number, recordCount: number): number {
+  return sequenceAfter(baseSequence, recordCount - 1);
+}
+
+/** How many places after `from` the sequence number `to` comes, going forward through the wrap: 0 to 2^31-1. */
+export function sequenceDistance(from: number, to: number): number {
+  return to >= from ? to - from : to - from + sequenceModulus;
+}
