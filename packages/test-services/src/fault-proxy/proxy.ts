@@ -1,0 +1,70 @@
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { FaultPlan } from './faults.ts';
+import { ProxiedConnection } from './proxied-connection.ts';
+
+export interface FaultProxy extends AsyncDisposable {
+  /** One for each broker, in the order of the broker ids. */
+  readonly ports: readonly number[];
+  readonly bootstrap: readonly string[];
+  readonly faults: FaultPlan;
+  /** Says where each port leads; connections made before are refused. */
+  leadTo(brokerPorts: readonly number[]): void;
+  /** Resets every connection, or those to one broker. Returns how many. */
+  resetConnections(brokerId?: number): number;
+  /** Connections that are open now. */
+  readonly connections: number;
+  stop(): Promise<void>;
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/**
+ * A TCP proxy in front of `brokers` Kafka brokers that knows where requests and replies begin and end, and applies the
+ * faults it is told to. Ports first, destinations later: brokers must know the proxy's ports when they start, to advertise them.
+ */
+export async function startFaultProxy({ brokers }: { brokers: number }): Promise<FaultProxy> {
+  const faults = new FaultPlan();
+  const connections = new Set<ProxiedConnection>();
+  let destinations: readonly number[] = [];
+  const servers = Array.from({ length: brokers }, (_, i) =>
+    createServer((client) => {
+      const port = destinations[i];
+      if (port === undefined) {
+        client.resetAndDestroy();
+        return;
+      }
+      const connection = new ProxiedConnection(client, i + 1, port, faults, () => connections.delete(connection));
+      connections.add(connection);
+    }),
+  );
+  const ports = await Promise.all(servers.map(listen));
+  const resetConnections = (brokerId?: number) => {
+    const chosen = [...connections].filter((connection) => brokerId === undefined || connection.brokerId === brokerId);
+    for (const connection of chosen) connection.reset();
+    return chosen.length;
+  };
+  const stop = async () => {
+    const closed = servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
+    resetConnections();
+    await Promise.all(closed);
+  };
+  return {
+    ports,
+    bootstrap: ports.map((port) => `127.0.0.1:${port}`),
+    faults,
+    leadTo: (brokerPorts) => {
+      destinations = brokerPorts;
+    },
+    resetConnections,
+    get connections() {
+      return connections.size;
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
