@@ -6,10 +6,30 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: ['{packages,apps}/*/{src,test,examples}/**/*.test.ts', 'scripts/**/*.test.ts'],
     execArgv: ['--conditions=@sendonce/source'],
     pool: 'forks',
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['{packages,apps}/*/{src,examples}/**/*.test.ts', 'scripts/**/*.test.ts'],
+          testTimeout: 30_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        // Real brokers and databases: one file at a time, after everything else, so that they have the machine to themselves.
+        extends: true,
+        test: {
+          name: 'services',
+          include: ['{packages,apps}/*/test/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 });

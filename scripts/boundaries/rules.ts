@@ -1,0 +1,38 @@
+/**
+ * Who may import whom (design section 2). A package that is not here may not exist.
+ * `imports` are the only modules its shipped code may name besides its own files and Node's. A name ending in `/*` allows every
+ * subpath. Tests, examples and type-level tests (see `isTestCode`) may import what the package's manifest lists.
+ */
+export interface PackageRule {
+  readonly imports: readonly string[];
+}
+
+const contract = ['@sendonce/producer-core/transport', '@sendonce/producer-core/record-batch'];
+
+export const packageRules: Readonly<Record<string, PackageRule>> = {
+  // No transport, no telemetry, no client library: only codecs and a checksum. `vitest` is the conformance suite's, in ./testing.
+  '@sendonce/producer-core': { imports: ['@node-rs/crc32', 'snappy', 'lz4-napi'] },
+  '@sendonce/transport-memory': { imports: contract },
+  '@sendonce/transport-kafka': { imports: [...contract, 'kafkajs'] },
+  '@sendonce/consumer-dedup': { imports: ['ioredis', 'pg'] },
+  '@sendonce/otel': { imports: ['@sendonce/producer-core', '@sendonce/consumer-dedup', '@opentelemetry/api'] },
+  // Starts real brokers and databases for tests. Private, and nothing that ships may import it.
+  '@sendonce/test-services': { imports: ['kafkajs', 'ioredis', 'pg'] },
+  '@sendonce/payments-demo': {
+    imports: [
+      '@sendonce/producer-core',
+      '@sendonce/producer-core/*',
+      '@sendonce/transport-memory',
+      '@sendonce/transport-kafka',
+      '@sendonce/consumer-dedup',
+      '@sendonce/otel',
+      '@sendonce/test-services',
+      'kafkajs',
+    ],
+  },
+};
+
+/** Folders and names whose files never ship. */
+export function isTestCode(path: string): boolean {
+  return /\.test\.ts$|^(test|examples)\//.test(path);
+}
