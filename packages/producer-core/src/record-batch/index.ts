@@ -1,3 +1,4 @@
+export type { CompressionCodec, CompressionName } from './codecs/codec.ts';
 export { crc32c, crc32cImplementation } from './crc32c.ts';
 export {
   type BatchNumbers,
@@ -12,5 +13,16 @@ export {
   type TimestampType,
   writeBatchCrc,
 } from './header.ts';
+export {
+  checkBatch,
+  type DecodedBatch,
+  type DecodeOptions,
+  decodeRecordBatch,
+  decodeRecordBatches,
+  decodeRecords,
+  type RawBatch,
+  readBatches,
+} from './reader.ts';
 export { RecordBatchError, type RecordBatchErrorCode } from './record-batch-error.ts';
+export type { DecodedRecord } from './record-cursor.ts';
 export { lastSequence, sequenceAfter, sequenceDistance } from './sequence.ts';
