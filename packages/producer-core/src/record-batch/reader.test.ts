@@ -121,10 +121,16 @@ describe('M3: bytes that are not a sound batch are a typed error that names the 
     ['codec 7', () => changed((copy) => copy.writeInt16BE(7, 21)), 'UNKNOWN_CODEC', 'attributes'],
     ['a codec without a decoder', () => changed((copy) => copy.writeInt16BE(1, 21)), 'UNKNOWN_CODEC', 'attributes'],
     [
-      'a record past the end',
+      'a record that takes in the next one',
       () => changed((copy) => copy.writeInt8(0x7e, 61)),
       'INVALID_RECORD',
-      'records[1].headerCount',
+      'records[0].length',
+    ],
+    [
+      'a record past the end',
+      () => changed((copy) => copy.writeInt8(0x7e, 61), javaBatches[0]!.bytes),
+      'INVALID_RECORD',
+      'records[0].length',
     ],
     ['a negative record length', () => changed((copy) => copy.writeInt8(1, 61)), 'INVALID_RECORD', 'records[0].length'],
     [
