@@ -1,0 +1,18 @@
+/**
+ * The conformance suite for deduplication stores. Free of any test framework: run each case that applies in a test of
+ * yours; it rejects when the store breaks the rule.
+ */
+import { batchCases } from './batch-cases.ts';
+import type { ConformanceCase } from './environment.ts';
+import { leaseCases } from './lease-cases.ts';
+import { singleCases } from './single-cases.ts';
+import { transactionCases } from './transaction-cases.ts';
+
+export type { AnyContext, ConformanceCase, ConformanceEnvironment } from './environment.ts';
+
+export const conformanceCases: readonly ConformanceCase[] = [
+  ...singleCases,
+  ...batchCases,
+  ...leaseCases,
+  ...transactionCases,
+];

@@ -1,0 +1,145 @@
+import type { ClaimRequest, LeaseStore } from '../store.ts';
+import type { ConformanceCase, ConformanceEnvironment } from './environment.ts';
+import { expectEqual, expectStatus, expectTrue } from './expect.ts';
+import { latch } from './latch.ts';
+import { messageOf, uniqueName } from './messages.ts';
+import { consumer } from './single-cases.ts';
+
+const onLeases = ({ kind }: ConformanceEnvironment): boolean => kind === 'lease';
+const LEASE_MS = 150;
+const times = { leaseMs: LEASE_MS, retentionMs: 60_000 };
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+function leaseStore(environment: ConformanceEnvironment): LeaseStore {
+  const store = environment.store();
+  if (store.kind !== 'lease') throw new Error('a lease store was expected');
+  return store;
+}
+
+function request(key: string): ClaimRequest {
+  return { key: Buffer.from(key), fingerprint: null, source: { topic: null, partition: null, offset: null } };
+}
+
+/** Claims until the key's holder has lost it. */
+async function takeOver(store: LeaseStore, namespace: string, key: string): Promise<number> {
+  for (;;) {
+    const [answer] = await store.claim(namespace, [request(key)], times);
+    if (answer?.state === 'leased') {
+      expectEqual(answer.takeover, true);
+      return answer.fence;
+    }
+    expectEqual(answer?.state, 'held');
+    await sleep(10);
+  }
+}
+
+/** Cases about stores with leases (rule D4). */
+export const leaseCases: readonly ConformanceCase[] = [
+  {
+    name: 'a claim is held for its lease, not for its retention, and the fence grows with every claim',
+    rule: 'D4, R1, R4',
+    applies: onLeases,
+    async run(environment) {
+      const store = leaseStore(environment);
+      const namespace = uniqueName('lease');
+      const startMs = performance.now();
+      const [first] = await store.claim(namespace, [request('k')], times);
+      if (first?.state !== 'leased') throw new Error('the first claim must get the lease');
+      expectEqual(first.attempt, 1);
+      const [second] = await store.claim(namespace, [request('k')], times);
+      if (second?.state !== 'held') throw new Error('a claim under a lease must be refused');
+      expectTrue(second.remainingMs <= LEASE_MS, `${second.remainingMs} ms remain`);
+      const fence = await takeOver(store, namespace, 'k');
+      expectTrue(performance.now() - startMs >= LEASE_MS, 'taken over before the lease had ended');
+      expectTrue(fence > first.fence, `fence ${fence} after ${first.fence}`);
+      await store.release(namespace, [{ key: Buffer.from('k'), fence }]);
+      const [third] = await store.claim(namespace, [request('k')], times);
+      if (third?.state !== 'leased') throw new Error('a released key must be claimable');
+      expectTrue(third.fence > fence, `fence ${third.fence} after ${fence}`);
+      expectEqual(third.attempt, 3);
+      expectEqual(third.takeover, false);
+    },
+  },
+  {
+    name: 'what lost its lease can neither complete, nor renew, nor release its successor’s claim',
+    rule: 'D4, R2, R3',
+    applies: onLeases,
+    async run(environment) {
+      const store = leaseStore(environment);
+      const namespace = uniqueName('fenced');
+      const [first] = await store.claim(namespace, [request('k')], times);
+      if (first?.state !== 'leased') throw new Error('the first claim must get the lease');
+      const late = { key: Buffer.from('k'), fence: first.fence };
+      const fence = await takeOver(store, namespace, 'k');
+      expectEqual(await store.renew(namespace, [late], LEASE_MS), [false]);
+      expectEqual(await store.release(namespace, [late]), [false]);
+      expectEqual(await store.complete(namespace, [{ ...late, result: null }], 60_000), [false]);
+      const successor = { key: Buffer.from('k'), fence };
+      expectEqual(await store.complete(namespace, [{ ...successor, result: '1' }], 60_000), [true]);
+      expectEqual(await store.complete(namespace, [{ ...successor, result: '1' }], 60_000), [true]);
+      expectEqual(await store.release(namespace, [successor]), [false]);
+      const [answer] = await store.claim(namespace, [request('k')], times);
+      expectEqual(answer?.state, 'done');
+    },
+  },
+  {
+    name: 'a lease that ended, with nobody having taken over, can still be completed',
+    rule: 'D4',
+    applies: onLeases,
+    async run(environment) {
+      const store = leaseStore(environment);
+      const namespace = uniqueName('late');
+      const [first] = await store.claim(namespace, [request('k')], { ...times, leaseMs: 1 });
+      if (first?.state !== 'leased') throw new Error('the first claim must get the lease');
+      await sleep(5);
+      const lease = { key: Buffer.from('k'), fence: first.fence, result: null };
+      expectEqual(await store.complete(namespace, [lease], 60_000), [true]);
+      const [answer] = await store.claim(namespace, [request('k')], times);
+      expectEqual(answer?.state, 'done');
+    },
+  },
+  {
+    name: 'a handler that runs longer than its lease keeps it',
+    rule: 'D4, R2',
+    applies: onLeases,
+    async run(environment) {
+      const name = uniqueName('renewed');
+      const inHandler = latch();
+      const slow = consumer(environment, name, { leaseMs: LEASE_MS }).process(messageOf('k'), async (_, context) => {
+        inHandler.open();
+        await sleep(4 * LEASE_MS);
+        await environment.effect(context, name);
+      });
+      await inHandler.opened;
+      const second = consumer(environment, name).process(messageOf('k'), (_, context) =>
+        environment.effect(context, name),
+      );
+      expectStatus(await slow, 'processed');
+      expectStatus(await second, 'duplicate');
+      expectEqual(await environment.effects(name), 1);
+    },
+  },
+  {
+    name: 'a handler whose lease was taken over is told by its signal, and its message fails as lease-lost',
+    rule: 'D4',
+    applies: onLeases,
+    async run(environment) {
+      const name = uniqueName('lost');
+      const store = leaseStore(environment);
+      const events: string[] = [];
+      const dedup = consumer(environment, name, {
+        leaseMs: LEASE_MS,
+        hooks: { onLeaseLost: ({ keys }) => events.push(`lost ${keys}`) },
+      });
+      const outcome = await dedup.process(messageOf('k'), async (_, context) => {
+        if (!('fence' in context)) throw new Error('a lease store was expected');
+        // The holder was out for longer than its lease: as if it had been paused, another one comes.
+        await store.renew(name, [{ key: Buffer.from('k'), fence: context.fence }], 1);
+        await takeOver(store, name, 'k');
+        await new Promise((resolve) => context.signal.addEventListener('abort', resolve, { once: true }));
+      });
+      expectEqual(expectStatus(outcome, 'failed').reason, 'lease-lost');
+      expectEqual(events, ['lost k']);
+    },
+  },
+];
