@@ -111,6 +111,37 @@ export function readBatchHeader(bytes: Uint8Array, at = 0): RecordBatchHeader {
   };
 }
 
+/** The inverse of {@link readInt64}. */
+function writeInt64(batch: Buffer, at: number, value: number): void {
+  const high = Math.floor(value / 2 ** 32);
+  batch.writeInt32BE(high, at);
+  batch.writeUInt32BE(value - high * 2 ** 32, at + 4);
+}
+
+/** What a producer knows of a batch when its last record is in it. */
+export interface FinishedBatch {
+  readonly codecId: number;
+  readonly baseTimestampMs: number;
+  readonly maxTimestampMs: number;
+  readonly recordCount: number;
+}
+
+/** Writes the header of a batch of `size` bytes as a producer sends it, without numbers and CRC: rule C2 writes those later. */
+export function writeBatchHeader(batch: Buffer, size: number, finished: FinishedBatch): void {
+  batch.fill(0, headerAt.baseOffset, headerAt.batchLength);
+  batch.writeInt32BE(size - batchLengthOverheadBytes, headerAt.batchLength);
+  batch.writeInt32BE(-1, headerAt.partitionLeaderEpoch);
+  batch.writeInt8(recordBatchMagic, headerAt.magic);
+  batch.fill(0, headerAt.crc, headerAt.attributes);
+  batch.writeInt16BE(finished.codecId, headerAt.attributes);
+  batch.writeInt32BE(finished.recordCount - 1, headerAt.lastOffsetDelta);
+  writeInt64(batch, headerAt.baseTimestamp, finished.baseTimestampMs);
+  writeInt64(batch, headerAt.maxTimestamp, finished.maxTimestampMs);
+  // No producer id, epoch -1, sequence -1.
+  batch.fill(0xff, headerAt.producerId, headerAt.recordCount);
+  batch.writeInt32BE(finished.recordCount, headerAt.recordCount);
+}
+
 /** What rule C2 writes when a batch is drained for its first attempt. */
 export interface BatchNumbers {
   readonly producerId: bigint;

@@ -25,4 +25,6 @@ export {
 } from './reader.ts';
 export { RecordBatchError, type RecordBatchErrorCode } from './record-batch-error.ts';
 export type { DecodedRecord } from './record-cursor.ts';
+export { encodedRecordSize } from './record-size.ts';
 export { lastSequence, sequenceAfter, sequenceDistance } from './sequence.ts';
+export { type AppendOutcome, RecordBatchWriter } from './writer.ts';
