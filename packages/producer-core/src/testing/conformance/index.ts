@@ -2,9 +2,17 @@ import { answerCases } from './answer-cases.ts';
 import { connectionCases } from './connection-cases.ts';
 import type { ConformanceCapability, ConformanceCase } from './environment.ts';
 import { faultCases } from './fault-cases.ts';
+import { producerCases } from './producer-cases.ts';
+import { replyCases } from './reply-cases.ts';
 
 /** Every case of the transport conformance suite (rule T5). Framework-free: each one asserts with `node:assert`. */
-export const conformanceCases: readonly ConformanceCase[] = [...connectionCases, ...answerCases, ...faultCases];
+export const conformanceCases: readonly ConformanceCase[] = [
+  ...connectionCases,
+  ...answerCases,
+  ...faultCases,
+  ...producerCases,
+  ...replyCases,
+];
 
 export interface SelectedConformanceCases {
   readonly applicable: readonly ConformanceCase[];
