@@ -58,6 +58,22 @@ export class SimulatedRuntime implements Runtime {
   #steps = 0;
   #running = false;
 
+  // Fields and not methods: whoever passes one of them on as a function gets what it expects, as with the platform's.
+  readonly monotonicMs = (): number => this.#nowMs;
+
+  readonly wallClockMs = (): number => Math.floor(this.#wallClockOffsetMs + this.#nowMs);
+
+  readonly schedule = (delayMs: number, callback: () => void): TimerHandle =>
+    this.#add(delayMs, callback, 'the runtime', 'timer');
+
+  readonly cancel = (timer: TimerHandle): void => this.#queue.remove(timer as SimulatedTask);
+
+  readonly endOfTurn = (callback: () => void): void => {
+    this.#add(0, callback, 'the runtime', 'endOfTurn');
+  };
+
+  readonly random = (): number => this.#random.next();
+
   constructor({
     seed,
     wallClockStartMs = Date.UTC(2026, 0, 1),
@@ -89,30 +105,6 @@ export class SimulatedRuntime implements Runtime {
     return this.#queue.first(count).map((task) => task.describe());
   }
 
-  monotonicMs(): number {
-    return this.#nowMs;
-  }
-
-  wallClockMs(): number {
-    return Math.floor(this.#wallClockOffsetMs + this.#nowMs);
-  }
-
-  schedule(delayMs: number, callback: () => void): TimerHandle {
-    return this.#add(delayMs, callback, 'the runtime', 'timer');
-  }
-
-  cancel(timer: TimerHandle): void {
-    this.#queue.remove(timer as SimulatedTask);
-  }
-
-  endOfTurn(callback: () => void): void {
-    this.#add(0, callback, 'the runtime', 'endOfTurn');
-  }
-
-  random(): number {
-    return this.#random.next();
-  }
-
   /**
    * The same clocks and tasks with a random stream of its own, so that a draw here doesn't shift what others draw.
    * The same name gives the same fork.
@@ -122,10 +114,10 @@ export class SimulatedRuntime implements Runtime {
     if (known !== undefined) return known;
     const random = new SeededRandom(this.seed, `fork ${name}`);
     const fork: Runtime = {
-      monotonicMs: () => this.#nowMs,
-      wallClockMs: () => this.wallClockMs(),
+      monotonicMs: this.monotonicMs,
+      wallClockMs: this.wallClockMs,
       schedule: (delayMs, callback) => this.#add(delayMs, callback, name, 'timer'),
-      cancel: (timer) => this.cancel(timer),
+      cancel: this.cancel,
       endOfTurn: (callback) => void this.#add(0, callback, name, 'endOfTurn'),
       random: () => random.next(),
     };
