@@ -15,11 +15,17 @@ export class ProxiedConnection {
   readonly #muted = { request: false, reply: false };
   #isOver = false;
 
-  constructor(client: Socket, brokerId: number, brokerPort: number, plan: FaultPlan, onOver: () => void) {
+  constructor(
+    client: Socket,
+    brokerId: number,
+    broker: { readonly host: string; readonly port: number },
+    plan: FaultPlan,
+    onOver: () => void,
+  ) {
     this.brokerId = brokerId;
     this.#client = client;
     this.#plan = plan;
-    this.#broker = connect({ port: brokerPort, host: '127.0.0.1', noDelay: true });
+    this.#broker = connect({ ...broker, noDelay: true });
     client.setNoDelay(true);
     const over = () => {
       if (this.#isOver) return;

@@ -2,19 +2,25 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { FaultPlan } from './faults.ts';
 import { ProxiedConnection } from './proxied-connection.ts';
 
+/** Where a proxy's port leads to: a port on loopback, or an address. */
+export type ProxyDestination = number | { readonly host: string; readonly port: number };
+
 export interface FaultProxy extends AsyncDisposable {
   /** One for each broker, in the order of the broker ids. */
   readonly ports: readonly number[];
   readonly bootstrap: readonly string[];
   readonly faults: FaultPlan;
   /** Says where each port leads; connections made before are refused. */
-  leadTo(brokerPorts: readonly number[]): void;
+  leadTo(destinations: readonly ProxyDestination[]): void;
   /** Resets every connection, or those to one broker. Returns how many. */
   resetConnections(brokerId?: number): number;
   /** Connections that are open now. */
   readonly connections: number;
   stop(): Promise<void>;
 }
+
+const addressOf = (destination: ProxyDestination) =>
+  typeof destination === 'number' ? { host: '127.0.0.1', port: destination } : destination;
 
 function listen(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -30,15 +36,17 @@ function listen(server: Server): Promise<number> {
 export async function startFaultProxy({ brokers }: { brokers: number }): Promise<FaultProxy> {
   const faults = new FaultPlan();
   const connections = new Set<ProxiedConnection>();
-  let destinations: readonly number[] = [];
+  let destinations: readonly ProxyDestination[] = [];
   const servers = Array.from({ length: brokers }, (_, i) =>
     createServer((client) => {
-      const port = destinations[i];
-      if (port === undefined) {
+      const destination = destinations[i];
+      if (destination === undefined) {
         client.resetAndDestroy();
         return;
       }
-      const connection = new ProxiedConnection(client, i + 1, port, faults, () => connections.delete(connection));
+      const connection = new ProxiedConnection(client, i + 1, addressOf(destination), faults, () =>
+        connections.delete(connection),
+      );
       connections.add(connection);
     }),
   );
@@ -57,8 +65,8 @@ export async function startFaultProxy({ brokers }: { brokers: number }): Promise
     ports,
     bootstrap: ports.map((port) => `127.0.0.1:${port}`),
     faults,
-    leadTo: (brokerPorts) => {
-      destinations = brokerPorts;
+    leadTo: (chosen) => {
+      destinations = chosen;
     },
     resetConnections,
     get connections() {
