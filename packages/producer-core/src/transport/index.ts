@@ -1,6 +1,6 @@
 /** The transport contract: for people who write transports. */
 
-export { ProtocolError, TransportError } from '../errors.ts';
+export { ConfigError, ProtocolError, SendonceError, TransportError } from '../errors.ts';
 export { platformRuntime, type Runtime, type TimerHandle } from '../runtime.ts';
 export { type ProtocolErrorName, protocolErrorCodes, protocolErrorName } from './protocol-errors.ts';
 export type {

@@ -1,0 +1,12 @@
+export type { BrokerState } from './broker.ts';
+export { type BrokerHandle, createMemoryCluster, type MemoryCluster } from './cluster.ts';
+export type { DelayRange } from './delay-line.ts';
+export type { DumpRow } from './dump.ts';
+export type { ClusterEvent, ClusterEventListener, ClusterEventType } from './events.ts';
+export type { ArmedFault, FaultMatch, FaultRates, Faults, HeldReplies, When } from './faults.ts';
+export type { DelayOption } from './option-reader.ts';
+export type { MemoryClusterOptions, TopicOptions } from './options.ts';
+export type { PartitionHandle, ProducerStateEntry } from './partition-handle.ts';
+export type { NotebookBatch } from './producer-state.ts';
+export type { Profile } from './profile.ts';
+export type { MemoryTransportOptions } from './transport.ts';
