@@ -50,8 +50,14 @@ export class BrokerSocket {
   /** Works through what has arrived. */
   work(): void {
     while (this.#inbox.length > 0 && !this.#isBusy && !this.#isDead && this.#broker.isRunning) {
-      const envelope = this.#inbox.shift()!;
+      const envelope = this.#inbox[0]!;
       this.#isBusy = true;
+      const missingCodecs = this.#broker.codecs.missingFor(envelope.request);
+      if (missingCodecs.length > 0) {
+        void this.#loadCodecs(missingCodecs);
+        return;
+      }
+      this.#inbox.shift();
       let isSynchronous = true;
       this.#broker.handle(envelope, (reply) => {
         this.#isBusy = false;
@@ -61,6 +67,15 @@ export class BrokerSocket {
       isSynchronous = false;
     }
     this.#leaveWhenDone();
+  }
+
+  /** Looking into the first batch of a codec has to wait for it. What the sender may change meanwhile is copied. */
+  async #loadCodecs(codecIds: readonly number[]): Promise<void> {
+    const first = this.#inbox[0]!;
+    if (!first.isDetached) this.#inbox[0] = { ...first, request: detach(first.request), isDetached: true };
+    await Promise.all(codecIds.map((codecId) => this.#broker.codecs.load(codecId)));
+    this.#isBusy = false;
+    this.work();
   }
 
   /** The client closed its end. */

@@ -1,5 +1,6 @@
 import { type PartitionResult, type ProduceRequest, protocolErrorCodes } from '@sendonce/producer-core/transport';
 import { BrokerSocket, type Envelope, type SocketClient } from './broker-socket.ts';
+import type { Codecs } from './codecs.ts';
 import type { Controller } from './controller.ts';
 import type { EventLog } from './events.ts';
 import type { FaultPlan, InjectedAnswer } from './fault-plan.ts';
@@ -16,6 +17,7 @@ const unknownTopicOrPartition = protocolErrorCodes.UNKNOWN_TOPIC_OR_PARTITION;
 export class Broker implements BrokerProcess {
   readonly brokerId: number;
   readonly events: EventLog;
+  readonly codecs: Codecs;
   readonly #controller: Controller;
   readonly #producerIds: ProducerIdAllocator;
   readonly #sockets = new Set<BrokerSocket>();
@@ -24,8 +26,9 @@ export class Broker implements BrokerProcess {
   #state: BrokerState = 'running';
   #life = 0;
 
-  constructor(brokerId: number, controller: Controller, events: EventLog) {
+  constructor(brokerId: number, controller: Controller, codecs: Codecs, events: EventLog) {
     this.brokerId = brokerId;
+    this.codecs = codecs;
     this.events = events;
     this.#controller = controller;
     this.#producerIds = new ProducerIdAllocator(brokerId, controller.producerIds);
@@ -138,7 +141,6 @@ export class Broker implements BrokerProcess {
 
   /** Works on one request. `done` is called once; never when the process dies over it. */
   handle({ request, plan }: Envelope, done: (reply: ClusterReply) => void): void {
-    this.events.count('request-received');
     if (plan?.kill === 'before') {
       this.kill();
       return;

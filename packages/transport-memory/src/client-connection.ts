@@ -1,4 +1,9 @@
-import { type Runtime, type TimerHandle, TransportError } from '@sendonce/producer-core/transport';
+import {
+  type PartitionResult,
+  type Runtime,
+  type TimerHandle,
+  TransportError,
+} from '@sendonce/producer-core/transport';
 import type { Broker } from './broker.ts';
 import type { BrokerSocket, Envelope, SocketClient } from './broker-socket.ts';
 import { DelayLine, type DelayRange, drawDelayMs } from './delay-line.ts';
@@ -9,6 +14,7 @@ import {
   type ClusterReply,
   type ClusterRequest,
   detach,
+  type PartitionName,
   partitionsOf,
   requestFields,
 } from './requests.ts';
@@ -32,8 +38,6 @@ interface Pending {
 }
 
 type State = 'opening' | 'open' | 'closed';
-
-const immediate: ClusterReply = { api: 'produce', results: [] };
 
 /**
  * The client's end of one connection (T3, T4). Requests leave in the order of the calls at the end of the event-loop turn, and
@@ -110,7 +114,7 @@ export class ClientConnection implements SocketClient {
   #open(socket: BrokerSocket): void {
     this.#state = 'open';
     this.#socket = socket;
-    this.#options.events.count('connection-opened');
+    this.#options.events.tell({ type: 'connection-opened', brokerId: this.brokerId });
     this.#cancelConnectTimer();
     for (const { resolve } of this.#whenOpen.splice(0)) resolve();
     this.#write();
@@ -133,11 +137,14 @@ export class ClientConnection implements SocketClient {
 
   #writeOne(pending: Pending): void {
     const { correlationId, request } = pending;
-    const { latency, runtime, planFaults } = this.#options;
+    const { latency, runtime, planFaults, events } = this.#options;
+    if (events.hasListeners) events.tell({ type: 'request-sent', ...requestFields(this.brokerId, request) });
+    else events.count('request-sent');
     const plan = planFaults(this.brokerId, request);
     pending.isWritten = true;
-    const isOneWay = request.api === 'produce' && request.produce.acks === 'none';
-    if (isOneWay) this.#settle(correlationId, immediate);
+    if (request.api === 'produce' && request.produce.acks === 'none') {
+      this.#settle(correlationId, { api: 'produce', results: request.produce.partitions.map(unknownResult) });
+    }
     const delayMs = drawDelayMs(latency, runtime);
     if (plan !== null) this.#writeWithFaults(pending, plan, delayMs);
     else this.#travel({ correlationId, request, plan, isDetached: false }, delayMs);
@@ -260,6 +267,11 @@ export class ClientConnection implements SocketClient {
     for (const { reject } of this.#whenOpen.splice(0)) reject(new TransportError(why, { sent: 'no', code }));
     this.#socket?.clientLeft();
   }
+}
+
+/** With acks `none` nobody answers: it is out, and that is all. */
+function unknownResult({ topic, partition }: PartitionName): PartitionResult {
+  return { topic, partition, errorCode: 0, baseOffset: -1n, logAppendTimeMs: -1, logStartOffset: -1n };
 }
 
 /** T2: `no` only when no byte of the request left. */

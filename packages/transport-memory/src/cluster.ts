@@ -1,5 +1,8 @@
 import { ConfigError, type Transport } from '@sendonce/producer-core/transport';
 import { Broker, type BrokerState } from './broker.ts';
+import { Codecs } from './codecs.ts';
+import { type ConsumerOptions, MemoryConsumer, readConsumerOptions } from './consumer.ts';
+import { ConsumerGroup } from './consumer-group.ts';
 import { Controller } from './controller.ts';
 import type { DumpRow } from './dump.ts';
 import { type ClusterEvent, type ClusterEventListener, type ClusterEventType, EventLog } from './events.ts';
@@ -27,7 +30,9 @@ export class MemoryCluster {
   /** Things that go wrong on purpose. */
   readonly faults: Faults;
   readonly #settings: ClusterSettings;
+  readonly #codecs: Codecs;
   readonly #eventLog: EventLog;
+  readonly #groups = new Map<string, ConsumerGroup>();
   readonly #controller: Controller;
   readonly #brokers = new Map<number, Broker>();
 
@@ -35,11 +40,12 @@ export class MemoryCluster {
   constructor(settings: ClusterSettings) {
     const { runtime } = settings;
     this.#settings = settings;
+    this.#codecs = new Codecs(settings.codecs);
     this.#eventLog = new EventLog(() => runtime.monotonicMs());
-    this.#controller = new Controller(settings, this.#eventLog);
+    this.#controller = new Controller(settings, this.#codecs, this.#eventLog);
     this.faults = new Faults(runtime, (delay) => this.#controller.producerIds.slowDown(delay));
     for (let brokerId = 1; brokerId <= settings.brokers; brokerId++) {
-      const broker = new Broker(brokerId, this.#controller, this.#eventLog);
+      const broker = new Broker(brokerId, this.#controller, this.#codecs, this.#eventLog);
       this.#brokers.set(brokerId, broker);
       this.#controller.register(broker);
     }
@@ -81,16 +87,19 @@ export class MemoryCluster {
   /** @throws {ConfigError} when the topic exists, or an option is wrong. */
   createTopic(topic: string, options: TopicOptions = {}): void {
     this.#controller.createTopic(topic, options);
+    this.#topicChanged(topic);
   }
 
   /** With its records and its producer state. Made again under the same name it is another topic, with another id. */
   deleteTopic(topic: string): void {
     this.#controller.deleteTopic(topic);
+    this.#topicChanged(topic);
   }
 
   /** @param partitions How many the topic has then. */
   addPartitions(topic: string, partitions: number): void {
     this.#controller.addPartitions(topic, partitions);
+    this.#topicChanged(topic);
   }
 
   /** Blocks of producer ids that were on their way are lost with it; none is given twice (M1). */
@@ -98,7 +107,40 @@ export class MemoryCluster {
     this.#controller.producerIds.restart();
   }
 
-  /** What happened, oldest first: the last ten thousand events or more. A copy. Stored batches are not among them. */
+  /**
+   * Joins a consumer group, which is rebalanced at once.
+   * @throws {ConfigError} naming the option that is wrong or unknown.
+   */
+  consumer(options: ConsumerOptions): MemoryConsumer {
+    const read = readConsumerOptions(options);
+    return new MemoryConsumer(read, {
+      group: this.#group(read.groupId),
+      partition: ({ topic, partition }) => this.#controller.partition(topic, partition),
+      codecs: this.#codecs,
+      record: this.#eventLog.record,
+    });
+  }
+
+  /** The offset of the next record that a group has to process; null when it committed nothing. */
+  committedOffset(groupId: string, topic: string, partition: number): number | null {
+    return this.#groups.get(groupId)?.committed({ topic, partition }) ?? null;
+  }
+
+  #group(groupId: string): ConsumerGroup {
+    let group = this.#groups.get(groupId);
+    if (group === undefined) {
+      const partitionCount = (topic: string): number => this.#controller.partitionsOf(topic).length;
+      group = new ConsumerGroup(groupId, partitionCount, this.#eventLog.record);
+      this.#groups.set(groupId, group);
+    }
+    return group;
+  }
+
+  #topicChanged(topic: string): void {
+    for (const group of this.#groups.values()) group.topicChanged(topic);
+  }
+
+  /** What happened, oldest first: the last ten thousand events or more. A copy. Requests, connections and stored batches are not among them. */
   get events(): readonly ClusterEvent[] {
     return [...this.#eventLog.kept];
   }
@@ -108,7 +150,7 @@ export class MemoryCluster {
     return Object.fromEntries(this.#eventLog.counts);
   }
 
-  /** Tells of every event, stored batches included, while it happens. Returns how to stop. */
+  /** Tells of every event while it happens, of requests, connections and stored batches too. Returns how to stop. */
   onEvent(listener: ClusterEventListener): () => void {
     return this.#eventLog.listen(listener);
   }

@@ -4,7 +4,7 @@ import {
   protocolErrorCodes,
   type TopicMetadata,
 } from '@sendonce/producer-core/transport';
-import { decompress } from './compression.ts';
+import type { Codecs } from './codecs.ts';
 import type { EventLog } from './events.ts';
 import { afterBrokerDown, afterBrokerUp, elect, electUnclean, firstAvailable, noLeader } from './leadership.ts';
 import { type ClusterSettings, isTopicName, readTopicOptions, type Topic, type TopicOptions } from './options.ts';
@@ -29,6 +29,7 @@ const topicIdBytes = 16;
 export class Controller {
   readonly producerIds: ProducerIdController;
   readonly #settings: ClusterSettings;
+  readonly #codecs: Codecs;
   readonly #events: EventLog;
   readonly #brokers = new Map<number, BrokerProcess>();
   readonly #topics = new Map<string, TopicEntry>();
@@ -37,8 +38,9 @@ export class Controller {
   /** Counts how often a broker came up: a delayed verdict on an outage that is over changes nothing. */
   readonly #outages = new Map<number, number>();
 
-  constructor(settings: ClusterSettings, events: EventLog) {
+  constructor(settings: ClusterSettings, codecs: Codecs, events: EventLog) {
     this.#settings = settings;
+    this.#codecs = codecs;
     this.#events = events;
     this.producerIds = new ProducerIdController({
       firstId: BigInt(settings.firstProducerId),
@@ -260,7 +262,7 @@ export class Controller {
       rules,
       replicationDelay,
       metadataDelay,
-      decompress,
+      decompress: this.#codecs.decompress,
       runtime,
       events: this.#events,
       isAvailable: (brokerId) => this.isAvailable(brokerId),

@@ -33,9 +33,9 @@ export type ClusterEventBody =
   | ({ readonly type: 'request-duplicated'; readonly afterMs: number } & OfRequest)
   | ({ readonly type: 'connection-reset'; readonly when: 'before' | 'after' } & OfRequest)
   | ({ readonly type: 'error-injected'; readonly errorCode: number; readonly when: 'before' | 'after' } & OfRequest)
-  // Connections. Opening and requests are counted only: they happen all the time.
+  // Connections. Opened ones and requests go to listeners only: they happen all the time.
   | { readonly type: 'connection-opened'; readonly brokerId: number }
-  | ({ readonly type: 'request-received' } & OfRequest)
+  | ({ readonly type: 'request-sent' } & OfRequest)
   | { readonly type: 'request-timed-out'; readonly brokerId: number; readonly api: OfRequest['api'] }
   // Brokers and their controller.
   | { readonly type: 'broker-killed'; readonly brokerId: number }
@@ -66,7 +66,7 @@ export type ClusterEventBody =
       readonly producerId: bigint;
       readonly reason: 'idle' | 'retention';
     } & OfReplica)
-  // Batches. `batch-stored` goes to listeners only: it happens for every batch.
+  // Batches. `batch-stored` goes to listeners only.
   | ({ readonly type: 'batch-stored'; readonly baseOffset: number } & OfBatch)
   | ({ readonly type: 'batch-recognised'; readonly baseOffset: number } & OfBatch)
   | ({

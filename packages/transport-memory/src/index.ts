@@ -1,5 +1,6 @@
 export type { BrokerState } from './broker.ts';
 export { type BrokerHandle, createMemoryCluster, type MemoryCluster } from './cluster.ts';
+export { type ConsumedRecord, ConsumerError, type ConsumerOptions, type MemoryConsumer } from './consumer.ts';
 export type { DelayRange } from './delay-line.ts';
 export type { DumpRow } from './dump.ts';
 export type { ClusterEvent, ClusterEventListener, ClusterEventType } from './events.ts';

@@ -1,3 +1,4 @@
+import type { CompressionCodec } from '@sendonce/producer-core/record-batch';
 import { ConfigError, platformRuntime, type Runtime } from '@sendonce/producer-core/transport';
 import type { DelayRange } from './delay-line.ts';
 import {
@@ -69,6 +70,11 @@ export interface MemoryClusterOptions {
   readonly electionDelayMs?: number;
   /** Time until the controller gives up on a frozen broker. Default 9 s, as Kafka's. */
   readonly sessionTimeoutMs?: number;
+  /**
+   * Decoders for compressed batches. Default: each is loaded when the first batch of its kind comes. Give those of
+   * `loadAvailableCodecs()` where a run must be a pure function of its seed: loading takes real time.
+   */
+  readonly codecs?: readonly CompressionCodec[];
 }
 
 export type Topic = { readonly [K in keyof TopicOptions]-?: TopicOptions[K] };
@@ -89,6 +95,7 @@ export interface ClusterSettings {
   readonly metadataDelay: DelayRange;
   readonly electionDelayMs: number;
   readonly sessionTimeoutMs: number;
+  readonly codecs: readonly CompressionCodec[];
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -121,6 +128,7 @@ export function readClusterOptions(given: unknown): ClusterSettings {
       metadataDelayMs: delay(0),
       electionDelayMs: wholeNumber(0),
       sessionTimeoutMs: wholeNumber(9_000),
+      codecs: readCodecs,
     });
   const settings = {
     ...rest,
@@ -159,6 +167,13 @@ export function readTopicOptions(
   }
   return topic;
 }
+
+const readCodecs: FieldReader<readonly CompressionCodec[]> = (given = [], field) => {
+  const isCodecs =
+    Array.isArray(given) &&
+    given.every((codec) => typeof (codec as CompressionCodec | null)?.decompress === 'function');
+  return isCodecs ? (given as CompressionCodec[]) : fail(field, 'an array of codecs', given);
+};
 
 const record: FieldReader<Record<string, unknown>> = (given = {}, field) =>
   typeof given === 'object' && given !== null && !Array.isArray(given)
