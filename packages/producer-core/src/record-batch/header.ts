@@ -162,6 +162,13 @@ export function stampBatch(batch: Buffer, size: number, numbers: BatchNumbers): 
   writeBatchCrc(batch, size);
 }
 
+/** Adapts the header of a plain batch whose records section was replaced by what codec `codecId` made of it. */
+export function sealCompressedBatch(batch: Buffer, codecId: number): void {
+  batch.writeInt32BE(batch.length - batchLengthOverheadBytes, headerAt.batchLength);
+  batch.writeInt16BE(batch.readInt16BE(headerAt.attributes) | codecId, headerAt.attributes);
+  writeBatchCrc(batch, batch.length);
+}
+
 /** A broker's part: where the batch is in the log. The CRC does not cover these two fields. */
 export function placeBatch(batch: Buffer, baseOffset: bigint, partitionLeaderEpoch: number, at = 0): void {
   batch.writeBigInt64BE(baseOffset, at + headerAt.baseOffset);

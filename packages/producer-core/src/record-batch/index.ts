@@ -1,4 +1,6 @@
 export type { CompressionCodec, CompressionName } from './codecs/codec.ts';
+export { type CodecName, loadAvailableCodecs, loadCodec } from './codecs/load-codec.ts';
+export { compressBatch } from './compress.ts';
 export { crc32c, crc32cImplementation } from './crc32c.ts';
 export {
   type BatchNumbers,
@@ -27,4 +29,5 @@ export { RecordBatchError, type RecordBatchErrorCode } from './record-batch-erro
 export type { DecodedRecord } from './record-cursor.ts';
 export { encodedRecordSize } from './record-size.ts';
 export { lastSequence, sequenceAfter, sequenceDistance } from './sequence.ts';
+export { splitBatch } from './split.ts';
 export { type AppendOutcome, RecordBatchWriter } from './writer.ts';

@@ -1,4 +1,5 @@
 import type { CompressionCodec } from './codecs/codec.ts';
+import { decompressedTooLarge, decompressionFailed } from './codecs/decompression-error.ts';
 import { crc32c } from './crc32c.ts';
 import {
   batchHeaderBytes,
@@ -138,7 +139,15 @@ function decompressed(section: Buffer, codecId: number, options: DecodeOptions, 
       `compression codec ${codecId}: ${why}`,
     );
   }
-  return asBuffer(codec.decompress(section, maxBytes));
+  let records: Uint8Array;
+  try {
+    records = codec.decompress(section, maxBytes);
+  } catch (error) {
+    // A codec that was plugged in may throw anything.
+    throw error instanceof RecordBatchError ? error : decompressionFailed(codec.name, String(error), error);
+  }
+  if (records.length > maxBytes) throw decompressedTooLarge(codec.name, maxBytes);
+  return asBuffer(records);
 }
 
 /**
