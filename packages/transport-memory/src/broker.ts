@@ -189,7 +189,12 @@ export class Broker implements BrokerProcess {
         settle(this.#inject(injected, { topic, partition }));
         continue;
       }
-      const answer = injected === undefined ? settle : () => settle(this.#inject(injected, { topic, partition }));
+      const answer =
+        injected === undefined
+          ? settle
+          : // What was refused was not stored: saying that it was, would be a lie that no client can see through.
+            (result: PartitionResult) =>
+              settle(result.errorCode === 0 ? this.#inject(injected, { topic, partition }) : result);
       const found = this.#controller.partition(topic, partition);
       if (found === undefined) answer(refusedResult({ topic, partition }, unknownTopicOrPartition));
       else found.produce(this.brokerId, batch, acks, timeoutMs, answer);
