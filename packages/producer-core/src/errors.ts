@@ -1,3 +1,4 @@
+import type { RecordMetadata } from './record.ts';
 import { protocolErrorName } from './transport/protocol-errors.ts';
 
 /** What is known about a batch: `unknown` means an attempt left and no reply settles it. */
@@ -92,6 +93,23 @@ export class AuthorizationError extends DeliveryError {
   override readonly name = 'AuthorizationError';
   constructor(message: string, options: DeliveryErrorOptions) {
     super(message, { code: 'AUTHORIZATION', ...options });
+  }
+}
+
+/** What became of one record of a `sendBatch`. */
+export type SendBatchResult =
+  | { readonly metadata: RecordMetadata; readonly error: null }
+  | { readonly metadata: null; readonly error: Error };
+
+/** At least one record of a `sendBatch` failed; `cause` is the first failure. */
+export class SendBatchError extends SendonceError {
+  override readonly name = 'SendBatchError';
+  /** One for each record, in the order of the call. */
+  readonly results: readonly SendBatchResult[];
+
+  constructor(message: string, results: readonly SendBatchResult[], options: ErrorOptions = {}) {
+    super(message, { code: 'SEND_BATCH', ...options });
+    this.results = results;
   }
 }
 

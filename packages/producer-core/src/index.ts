@@ -1,1 +1,43 @@
-export {};
+/** What applications use. */
+
+export type { OnSettled } from './accumulator/batch.ts';
+export {
+  AuthorizationError,
+  BufferFullError,
+  ConfigError,
+  DeliveryError,
+  DeliveryTimeoutError,
+  type Fate,
+  ProducerClosedError,
+  ProducerFencedError,
+  ProtocolError,
+  RecordTooLargeError,
+  SendBatchError,
+  type SendBatchResult,
+  SendonceError,
+  TransportError,
+} from './errors.ts';
+export type { Guarantees } from './guarantees.ts';
+export type {
+  AttemptInfo,
+  AttemptOutcome,
+  BatchInfo,
+  BatchOutcome,
+  ProducerEvent,
+  ProducerHooks,
+  ProducerLogger,
+} from './observe/hooks.ts';
+export type { Partitioner, ProducerOptions } from './options.ts';
+export {
+  type CloseOptions,
+  type CreateProducerOptions,
+  createProducer,
+  type Producer,
+  type ProducerState,
+  type SendOptions,
+} from './producer.ts';
+export { createProducerPool, type ProducerPool, type ProducerPoolOptions } from './producer-pool.ts';
+export type { ProducerRecord, RecordBytes, RecordHeaders, RecordMetadata } from './record.ts';
+export type { CompressionCodec, CompressionName } from './record-batch/index.ts';
+export type { Runtime, TimerHandle } from './runtime.ts';
+export type { ProducerStats } from './stats.ts';

@@ -5,7 +5,10 @@ export type Acks = 'all' | 'leader' | 'none';
 export interface ProducePartition {
   readonly topic: string;
   readonly partition: number;
-  /** A whole record batch (magic 2), numbered and checksummed: opaque to the transport (T1). */
+  /**
+   * A whole record batch (magic 2), numbered and checksummed: opaque to the transport (T1). The producer reuses its memory once
+   * the request's promise is settled: a transport must not read it after that, nor change it ever.
+   */
   readonly batch: Uint8Array;
 }
 

@@ -1,0 +1,219 @@
+import type { DeliveryError, Fate } from '../errors.ts';
+import { type BatchAcknowledgement, RecordMetadata } from '../record.ts';
+import type { RecordBatchWriter } from '../record-batch/index.ts';
+import type { Attempt } from '../sender/attempt.ts';
+import { Deadline } from '../sender/deadline-queue.ts';
+import type { FlushGroup } from './flush-tracker.ts';
+import type { PartitionQueue } from './partition-queue.ts';
+
+/**
+ * - `open`: takes records.
+ * - `ready`: closed, waiting for its first attempt (or, after a bump, for its first under new numbers).
+ * - `inFlight`: an attempt is out.
+ * - `retrying`: numbered, waiting to be sent again.
+ * - `resolving`: numbered, and asked about by rule C9.
+ * - `settled`: its callers were told. The partition may still wait for its fate.
+ */
+export type BatchState = 'open' | 'ready' | 'inFlight' | 'retrying' | 'resolving' | 'settled';
+
+const transitions: Readonly<Record<BatchState, readonly BatchState[]>> = {
+  open: ['ready', 'settled'],
+  ready: ['inFlight', 'settled'],
+  inFlight: ['retrying', 'resolving', 'settled'],
+  retrying: ['inFlight', 'resolving', 'ready', 'settled'],
+  resolving: ['inFlight', 'retrying', 'ready', 'settled'],
+  settled: [],
+};
+
+/** Called once per record of a `sendBatch` call. */
+export interface CallSettler {
+  settle(index: number, error: Error | null, metadata: RecordMetadata | null): void;
+}
+
+export type OnSettled = (error: Error | null, metadata: RecordMetadata | null) => void;
+
+/**
+ * Who hears of one record. `send` leaves its promise's resolve and reject, `enqueue` a callback and nothing, `sendBatch` its
+ * settler and the record's place in the call. Two slots, because an object a record would cost more than the record.
+ */
+export type SettlerFirst = ((metadata: RecordMetadata) => void) | OnSettled | CallSettler | undefined;
+export type SettlerSecond = ((error: Error) => void) | number | undefined;
+
+const never = Number.NEGATIVE_INFINITY;
+
+/** Records of one partition that are numbered, sent and settled together. Is its own delivery deadline (C8). */
+export class ProducerBatch extends Deadline {
+  readonly queue: PartitionQueue;
+  readonly createdAtMs: number;
+  flushGroup: FlushGroup;
+  state: BatchState;
+
+  /** Until the batch is finished; the writer's buffer is the pool's. */
+  writer: RecordBatchWriter | null;
+  /** The finished batch: what each attempt sends (C1). Empty before, and after the memory was given back. */
+  bytes: Buffer = noBytes;
+  buffer: Buffer | null = null;
+  /** Bytes counted against `bufferMemory` beside the pool's buffer. */
+  chargedBytes = 0;
+  /** False while a codec works on another thread. */
+  prepared = false;
+  recordCount = 0;
+  /** Bytes at which it is full. */
+  limitBytes = 0;
+  /** The broker's timestamp, once it answered with one. */
+  logAppendTimeMs = -1;
+  /** In its partition's list of numbered batches. */
+  isTracked = false;
+  /** Whether the header carries the present numbers. */
+  isStamped = false;
+
+  producerId = -1n;
+  epoch = -1;
+  baseSequence = -1;
+
+  /** The attempt that is out, if any; a reply to another one is stale (C12). */
+  attempt: Attempt | null = null;
+  /** Attempts that left. */
+  attempts = 0;
+  /** Attempts under the present numbers that may have been stored, for all we know. */
+  unanswered = 0;
+  /** Whether any byte of it left under the present numbers. */
+  left = false;
+  /** When a connection last ended with an attempt of this batch on it. */
+  lostAtMs = never;
+  /** A later batch of the same epoch was stored, so this one is too. */
+  knownStored = false;
+  /** The last resolving round in which the broker refused it. */
+  refusedInRound = 0;
+  /** Refused as out of order behind another batch: sent again when it is the oldest. */
+  waitsForHead = false;
+  /** Why the latest attempt failed; becomes the `cause` when time runs out. */
+  lastError: Error | null = null;
+
+  #firsts: SettlerFirst[] | null = null;
+  #seconds: SettlerSecond[] = [];
+  #timestamps: number[] = [];
+
+  constructor(
+    queue: PartitionQueue,
+    writer: RecordBatchWriter | null,
+    createdAtMs: number,
+    flushGroup: FlushGroup,
+    state: 'open' | 'retrying' = 'open',
+  ) {
+    super();
+    this.state = state;
+    this.queue = queue;
+    this.writer = writer;
+    this.createdAtMs = createdAtMs;
+    this.flushGroup = flushGroup;
+  }
+
+  onDue(nowMs: number): void {
+    this.queue.onDeliveryTimeout(this, nowMs);
+  }
+
+  moveTo(next: BatchState): void {
+    if (!transitions[this.state].includes(next)) {
+      throw new Error(`A batch can't go from ${this.state} to ${next}`);
+    }
+    this.state = next;
+  }
+
+  /** What is known now. `not-stored` only when no attempt can have been stored. */
+  get fate(): Fate {
+    if (this.knownStored) return 'stored';
+    return this.unanswered > 0 || this.attempt !== null ? 'unknown' : 'not-stored';
+  }
+
+  /** Notes who hears of the record that was just appended. */
+  addSettler(first: SettlerFirst, second: SettlerSecond, timestampMs: number): void {
+    if (this.#firsts === null) {
+      if (first === undefined) return;
+      this.#firsts = new Array<SettlerFirst>(this.recordCount - 1).fill(undefined);
+      this.#seconds = new Array<SettlerSecond>(this.recordCount - 1).fill(undefined);
+      this.#timestamps = new Array<number>(this.recordCount - 1).fill(0);
+    }
+    this.#firsts.push(first);
+    this.#seconds.push(second);
+    this.#timestamps.push(timestampMs);
+  }
+
+  /** Takes over the settlers of `[from, to)` of a batch that is split (C11, MESSAGE_TOO_LARGE). */
+  inheritSettlers(whole: ProducerBatch, from: number, to: number): void {
+    if (whole.#firsts === null) return;
+    this.#firsts = whole.#firsts.slice(from, to);
+    this.#seconds = whole.#seconds.slice(from, to);
+    this.#timestamps = whole.#timestamps.slice(from, to);
+  }
+
+  dropSettlers(): void {
+    this.#firsts = null;
+  }
+
+  /** Tells every caller that the batch is stored. */
+  acknowledge(acknowledgement: BatchAcknowledgement, onCallbackError: (error: unknown) => void): void {
+    this.moveTo('settled');
+    const firsts = this.#firsts;
+    if (firsts === null) return;
+    this.#firsts = null;
+    for (let index = 0; index < firsts.length; index++) {
+      const first = firsts[index];
+      if (first === undefined) continue;
+      const metadata = new RecordMetadata(acknowledgement, index, this.#timestamps[index]!);
+      const second = this.#seconds[index];
+      if (typeof second === 'function') {
+        (first as (metadata: RecordMetadata) => void)(metadata);
+      } else if (typeof second === 'number') {
+        (first as CallSettler).settle(second, null, metadata);
+      } else {
+        try {
+          (first as OnSettled)(null, metadata);
+        } catch (error) {
+          onCallbackError(error);
+        }
+      }
+    }
+  }
+
+  /** Tells every caller that the batch failed. Returns how many records nobody listens for. */
+  reject(error: DeliveryError, onCallbackError: (error: unknown) => void): number {
+    this.moveTo('settled');
+    const firsts = this.#firsts;
+    if (firsts === null) return this.recordCount;
+    this.#firsts = null;
+    let unheard = this.recordCount - firsts.length;
+    for (let index = 0; index < firsts.length; index++) {
+      const first = firsts[index];
+      const second = this.#seconds[index];
+      if (first === undefined) unheard++;
+      else if (typeof second === 'function') second(error);
+      else if (typeof second === 'number') (first as CallSettler).settle(second, error, null);
+      else {
+        try {
+          (first as OnSettled)(error, null);
+        } catch (callbackError) {
+          onCallbackError(callbackError);
+        }
+      }
+    }
+    return unheard;
+  }
+
+  /** Fresh numbers are due: what was said about the old ones no longer counts. Only when none of it is stored (C9). */
+  forgetNumbers(): void {
+    this.isTracked = false;
+    this.producerId = -1n;
+    this.epoch = -1;
+    this.baseSequence = -1;
+    this.unanswered = 0;
+    this.left = false;
+    this.lostAtMs = never;
+    this.refusedInRound = 0;
+    this.waitsForHead = false;
+    this.isStamped = false;
+  }
+}
+
+/** A batch without its memory. */
+export const noBytes = Buffer.alloc(0);

@@ -1,0 +1,454 @@
+import { Accumulator } from './accumulator/accumulator.ts';
+import type { CallSettler, OnSettled } from './accumulator/batch.ts';
+import type { PartitionQueue, PartitionQueueOwner } from './accumulator/partition-queue.ts';
+import { type ChurnWatch, processChurn } from './churn.ts';
+import {
+  ConfigError,
+  DeliveryError,
+  ProducerClosedError,
+  ProducerFencedError,
+  SendBatchError,
+  type SendBatchResult,
+  SendonceError,
+} from './errors.ts';
+import { type Guarantees, guaranteesOf, startupReport } from './guarantees.ts';
+import { MetadataRefresher } from './metadata/metadata-refresher.ts';
+import { TopicDirectory } from './metadata/topic-directory.ts';
+import { Observer } from './observe/observer.ts';
+import { type ProducerOptions, type ResolvedOptions, resolveOptions } from './options.ts';
+import { outsideCallers } from './outside-callers.ts';
+import { checkRecord, type ProducerRecord, type RecordMetadata } from './record.ts';
+import { type CompressionCodec, loadCodec } from './record-batch/index.ts';
+import { CallbackDeadline, DeadlineQueue } from './sender/deadline-queue.ts';
+import { Identity } from './sender/identity.ts';
+import { Sender } from './sender/sender.ts';
+import { SenderStats } from './sender/sender-stats.ts';
+import type { ProducerStats } from './stats.ts';
+
+/**
+ * - `initializing`: connecting, asking for a producer id.
+ * - `ready`: takes records.
+ * - `closing`: takes none, settles those it has.
+ * - `closed`.
+ * - `fenced`: stopped by a fatal error (C11).
+ */
+export type ProducerState = 'initializing' | 'ready' | 'closing' | 'closed' | 'fenced';
+
+const transitions: Readonly<Record<ProducerState, readonly ProducerState[]>> = {
+  initializing: ['ready', 'closed'],
+  ready: ['closing', 'fenced'],
+  closing: ['closed', 'fenced'],
+  fenced: ['closed'],
+  closed: [],
+};
+
+export interface SendOptions {
+  /** Ends the wait for memory or metadata (rule C14): the send rejects with the signal's reason. Once the record is in a batch it has no effect. */
+  readonly signal?: AbortSignal;
+}
+
+export interface CloseOptions {
+  /** The longest `close` waits for what is pending. Default: `deliveryTimeoutMs`. What is left then rejects, each record with its fate. */
+  readonly timeoutMs?: number;
+}
+
+export interface CreateProducerOptions {
+  /** Ends connecting: `createProducer` rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+// The executor of every send's promise: one function for all, so that a send makes no closure of its own.
+let capturedResolve: (metadata: RecordMetadata) => void;
+let capturedReject: (error: Error) => void;
+const capture = (resolve: (metadata: RecordMetadata) => void, reject: (error: Error) => void): void => {
+  capturedResolve = resolve;
+  capturedReject = reject;
+};
+
+/** Sends records so that each is stored once, in order, or fails with a fate. Made by {@link createProducer}. */
+export class Producer implements AsyncDisposable {
+  /** The settings in force and what they promise. */
+  readonly guarantees: Guarantees;
+  readonly #options: ResolvedOptions;
+  readonly #observer: Observer;
+  readonly #deadlines: DeadlineQueue;
+  readonly #identity: Identity;
+  readonly #accumulator: Accumulator;
+  readonly #sender: Sender;
+  readonly #metadata: MetadataRefresher;
+  readonly #stats = new SenderStats();
+  readonly #churn: ChurnWatch;
+  readonly #createdAtMs: number;
+  readonly #lifetime = new AbortController();
+  #state: ProducerState = 'initializing';
+  #fatalError: Error | null = null;
+  #closing: Promise<void> | null = null;
+
+  /** @internal Use {@link createProducer}. */
+  constructor(options: ResolvedOptions, codec: CompressionCodec | null, churn: ChurnWatch) {
+    const { transport, runtime, hooks, logger } = options;
+    this.#options = options;
+    this.#churn = churn;
+    this.#createdAtMs = runtime.monotonicMs();
+    this.guarantees = guaranteesOf(options);
+    this.#observer = new Observer(hooks, logger);
+    this.#deadlines = new DeadlineQueue(runtime, outsideCallers);
+    this.#identity = new Identity(transport, runtime, this.#deadlines, options);
+    this.#sender = new Sender(
+      {
+        options,
+        deadlines: this.#deadlines,
+        observer: this.#observer,
+        stats: this.#stats,
+        outsideCallers,
+        identity: () => this.#identity.current,
+        requestIdentity: (queue) => this.#renewIdentity(queue),
+        wantMetadata: (queue) => this.#metadata.want(queue.topic.topic),
+        fatal: (error) => this.#stop(error),
+      },
+      () => this.#accumulator,
+    );
+    this.#accumulator = new Accumulator(options, codec, this.#deadlines, this.#observer, outsideCallers, {
+      recordAppended: (queue) => this.#sender.recordAppended(queue),
+      batchReady: (queue) => this.#sender.wake(queue),
+      batchFailed: (batch, error) => this.#sender.batchFailed(batch, error),
+      topicWanted: (topic, isFirst) => outsideCallers(() => this.#metadata.want(topic.topic, isFirst)),
+    });
+    const owner: PartitionQueueOwner = {
+      createSequencer: (queue) => this.#sender.createSequencer(queue),
+      onDeliveryTimeout: (batch, nowMs) => this.#sender.onDeliveryTimeout(batch, nowMs),
+      onLinger: (queue) => this.#sender.onLinger(queue),
+      onRetryTime: (queue) => this.#sender.onRetryTime(queue),
+      onResumeTime: (queue, nowMs) => this.#sender.onResumeTime(queue, nowMs),
+    };
+    const directory = new TopicDirectory(this.#accumulator, this.#sender, owner, this.#observer, runtime);
+    this.#metadata = new MetadataRefresher(transport, runtime, this.#deadlines, options, directory);
+  }
+
+  get state(): ProducerState {
+    return this.#state;
+  }
+
+  /** @internal */
+  async start(signal: AbortSignal | undefined): Promise<void> {
+    const { transport, maxBlockMs, idempotence, clientId } = this.#options;
+    const starting = AbortSignal.any(signal === undefined ? [this.#lifetime.signal] : [this.#lifetime.signal, signal]);
+    try {
+      starting.throwIfAborted();
+      await abortable(transport.connect(starting), starting);
+      if (idempotence) await this.#identity.first(maxBlockMs, starting);
+      starting.throwIfAborted();
+    } catch (error) {
+      this.#moveTo('closed');
+      this.#release();
+      await transport.close();
+      throw error;
+    }
+    this.#moveTo('ready');
+    this.#churn.created();
+    const report = startupReport(clientId, this.guarantees);
+    if (this.guarantees.exactlyOncePerSession) this.#observer.info(report);
+    else this.#observer.warn(report, 'SENDONCE_WEAK_GUARANTEES');
+  }
+
+  /**
+   * Sends one record. Resolves when it is stored as `acks` asks.
+   *
+   * Waits up to `maxBlockMs` for the topic's metadata and for memory, in the order of the calls. The record's bytes are taken at
+   * the call; its buffers may be reused at once.
+   *
+   * Rejects with {@link ConfigError} (the record is wrong), {@link BufferFullError}, {@link ProducerClosedError},
+   * {@link DeliveryError} or one of its kinds: its `fate` says whether the record may be stored.
+   */
+  send(record: ProducerRecord, options?: SendOptions): Promise<RecordMetadata> {
+    const promise = new Promise<RecordMetadata>(capture);
+    const resolve = capturedResolve;
+    const reject = capturedReject;
+    try {
+      this.#checkOpen();
+      checkRecord(record);
+      const signal = options?.signal;
+      if (signal !== undefined) signal.throwIfAborted();
+      this.#accumulator.take(record, resolve, reject, 'wait', signal);
+    } catch (error) {
+      reject(error as Error);
+    }
+    return promise;
+  }
+
+  /**
+   * Sends many records. Waits until every one is settled, then resolves with their places in the order given.
+   *
+   * Rejects with {@link SendBatchError} when any of them failed: its `results` has one entry per record. Others are stored.
+   */
+  sendBatch(records: readonly ProducerRecord[], options?: SendOptions): Promise<RecordMetadata[]> {
+    return new Promise((resolve, reject) => {
+      if (!Array.isArray(records)) {
+        reject(new ConfigError('sendBatch needs an array of records.', ['records']));
+        return;
+      }
+      if (records.length === 0) {
+        resolve([]);
+        return;
+      }
+      const call = new BatchCall(records.length, resolve, reject);
+      for (let index = 0; index < records.length; index++) {
+        const record = records[index]!;
+        try {
+          this.#checkOpen();
+          checkRecord(record);
+          options?.signal?.throwIfAborted();
+          this.#accumulator.take(record, call, index, 'wait', options?.signal);
+        } catch (error) {
+          call.settle(index, error as Error, null);
+        }
+      }
+    });
+  }
+
+  /**
+   * Sends one record without a promise: the fastest way. `onSettled` is called once, outside the caller's async context. Without
+   * it, a failure is an event (`unheard-failures`) and a count in `stats()`.
+   *
+   * The record is taken, or an error thrown and nothing kept. Returns false when it is taken but half of `bufferMemory` is in
+   * use: wait for {@link ready} before the next one.
+   * @throws {ConfigError | BufferFullError | RecordTooLargeError | ProducerClosedError}
+   */
+  enqueue(record: ProducerRecord, onSettled?: OnSettled): boolean {
+    this.#checkOpen();
+    checkRecord(record);
+    if (onSettled !== undefined && typeof onSettled !== 'function') {
+      throw new ConfigError('enqueue’s second argument must be a function (error, metadata), or absent.', [
+        'onSettled',
+      ]);
+    }
+    this.#accumulator.take(record, onSettled, undefined, 'now', undefined);
+    return this.#accumulator.hasRoom;
+  }
+
+  /** Resolves when `enqueue` has room again, or the producer has stopped. */
+  ready(): Promise<void> {
+    return this.#state === 'ready' ? this.#accumulator.ready() : Promise.resolve();
+  }
+
+  /**
+   * The partition a record would go to now: its own, its key's, or for records without a key the present one.
+   * A promise while the topic's metadata is not known; it rejects as `send` would.
+   */
+  partitionFor(record: ProducerRecord): number | Promise<number> {
+    this.#checkOpen();
+    checkRecord(record);
+    const partition = this.#accumulator.partitionFor(record);
+    if (partition !== null) return partition;
+    return this.#accumulator.topicKnown(this.#accumulator.topic(record.topic)).then(() => this.partitionFor(record));
+  }
+
+  /** Resolves when everything taken before the call is settled, whatever became of it. Waits no `lingerMs`. Never rejects. */
+  flush(): Promise<void> {
+    const flushed = this.#accumulator.flushes.flush();
+    outsideCallers(() => this.#sender.flushOpen(this.#queues()));
+    return flushed;
+  }
+
+  /**
+   * Takes no more records, settles those it has, closes the transport. What is not settled in time rejects, record by record, with
+   * its fate. May be called again: the same promise. Never rejects for what could not be delivered.
+   * @throws {ConfigError} when `timeoutMs` is not a duration.
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    const { timeoutMs = this.#options.deliveryTimeoutMs } = options;
+    if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0)) {
+      return Promise.reject(
+        new ConfigError(`Option timeoutMs must be milliseconds from 0, not ${String(timeoutMs)}.`, ['timeoutMs']),
+      );
+    }
+    this.#closing ??= outsideCallers(() => this.#close(timeoutMs));
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Counters since the start, and gauges of now. */
+  stats(): ProducerStats {
+    const { answers, ...counters } = this.#stats;
+    const { pool, pendingRecords } = this.#accumulator;
+    return {
+      ...counters,
+      answers: { ...answers },
+      state: this.#state,
+      producerId: this.#identity.current.producerId,
+      pendingRecords,
+      bufferUsedBytes: pool.usedBytes,
+      bufferLimitBytes: pool.limitBytes,
+      requestsInFlight: this.#sender.requestsInFlight,
+      deadlines: this.#deadlines.size,
+      hookFailures: this.#observer.hookFailures,
+      unheardFailures: this.#observer.unheardFailures,
+    };
+  }
+
+  #moveTo(next: ProducerState): void {
+    if (!transitions[this.#state].includes(next)) throw new Error(`A producer can't go from ${this.#state} to ${next}`);
+    this.#state = next;
+  }
+
+  #checkOpen(): void {
+    if (this.#state === 'ready') return;
+    if (this.#fatalError !== null) {
+      throw new ProducerClosedError(`The producer has stopped: ${this.#fatalError.message} Create a new one.`, {
+        cause: this.#fatalError,
+      });
+    }
+    throw new ProducerClosedError(`The producer is ${this.#state}. The record was not kept.`);
+  }
+
+  *#queues(): Iterable<PartitionQueue> {
+    for (const topic of this.#accumulator.topics.values()) yield* topic.partitions;
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    if (this.#state === 'ready') {
+      this.#moveTo('closing');
+      await this.#within(timeoutMs, this.flush());
+    }
+    if (this.#fatalError === null) {
+      this.#sender.stop(this.#queues());
+      this.#accumulator.failAllWaiting(
+        (topic, partition) =>
+          new DeliveryError('The producer was closed before the record could be sent. It is certainly not stored.', {
+            code: 'PRODUCER_CLOSED',
+            fate: 'not-stored',
+            attempts: 0,
+            topic,
+            partition,
+          }),
+      );
+    }
+    this.#release();
+    await this.#options.transport.close();
+    this.#moveTo('closed');
+    this.#churn.closed(this.#createdAtMs, this.#options.runtime.monotonicMs(), this.#observer);
+  }
+
+  #within(timeoutMs: number, work: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      const deadline = new CallbackDeadline(() => resolve());
+      this.#deadlines.set(deadline, this.#options.runtime.monotonicMs() + timeoutMs);
+      work.then(() => {
+        this.#deadlines.remove(deadline);
+        resolve();
+      });
+    });
+  }
+
+  /** Ends timers and questions. */
+  #release(): void {
+    this.#lifetime.abort(new ProducerClosedError('The producer was closed.'));
+    this.#metadata.close();
+    this.#deadlines.close();
+  }
+
+  /** C11, fatal: the producer stops, everything pending fails, later sends fail at once. */
+  #stop(error: Error): void {
+    if (this.#fatalError !== null || this.#state === 'closed') return;
+    this.#fatalError = error;
+    this.#moveTo('fenced');
+    this.#sender.stop(
+      this.#queues(),
+      (batch) =>
+        new ProducerFencedError(error.message, {
+          code: error instanceof SendonceError ? error.code : 'PRODUCER_FENCED',
+          fate: batch.fate === 'not-stored' ? 'not-stored' : 'unknown',
+          attempts: batch.attempts,
+          topic: batch.queue.topic.topic,
+          partition: batch.queue.partition,
+          cause: error,
+        }),
+    );
+    this.#accumulator.failAllWaiting(
+      () => new ProducerClosedError(`The producer has stopped: ${error.message}`, { cause: error }),
+    );
+    this.#observer.event({ type: 'fatal', error });
+    this.#observer.warn(`The producer ${this.#options.clientId} has stopped: ${error.message}`, 'SENDONCE_FATAL');
+    this.#release();
+  }
+
+  #renewIdentity(queue: PartitionQueue): void {
+    this.#identity.after(queue.sequencer.producerId, this.#lifetime.signal).then(
+      (identity) => this.#sender.takeIdentity(queue, identity),
+      (error: unknown) => {
+        if (!this.#lifetime.signal.aborted) this.#stop(error instanceof Error ? error : new Error(String(error)));
+      },
+    );
+  }
+}
+
+/** Gathers what became of the records of one `sendBatch`. */
+class BatchCall implements CallSettler {
+  readonly #results: SendBatchResult[];
+  readonly #resolve: (metadata: RecordMetadata[]) => void;
+  readonly #reject: (error: Error) => void;
+  #pending: number;
+  #failed = 0;
+
+  constructor(count: number, resolve: (metadata: RecordMetadata[]) => void, reject: (error: Error) => void) {
+    this.#results = new Array(count);
+    this.#pending = count;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  settle(index: number, error: Error | null, metadata: RecordMetadata | null): void {
+    if (error === null) this.#results[index] = { metadata: metadata!, error: null };
+    else {
+      this.#failed++;
+      this.#results[index] = { metadata: null, error };
+    }
+    if (--this.#pending > 0) return;
+    if (this.#failed === 0) this.#resolve(this.#results.map((result) => result.metadata!));
+    else {
+      const first = this.#results.find((result) => result.error !== null)!.error!;
+      this.#reject(
+        new SendBatchError(
+          `${this.#failed} of ${this.#results.length} records failed; the first: ${first.message}`,
+          this.#results,
+          { cause: first },
+        ),
+      );
+    }
+  }
+}
+
+function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+async function codecOf({ compression }: ResolvedOptions): Promise<CompressionCodec | null> {
+  if (compression === 'none') return null;
+  return typeof compression === 'string' ? await loadCodec(compression) : compression;
+}
+
+/**
+ * Connects a producer and, with idempotence, gets its producer id.
+ *
+ * One producer serves a whole process: share it, or use {@link createProducerPool}.
+ *
+ * Rejects with {@link ConfigError} naming the options that are wrong, `TransportError` when no broker can be reached, or
+ * `SendonceError` (`NO_PRODUCER_ID`) when the cluster gives no producer id within `maxBlockMs`.
+ */
+export async function createProducer(
+  options: ProducerOptions,
+  { signal }: CreateProducerOptions = {},
+): Promise<Producer> {
+  const resolved = resolveOptions(options);
+  const codec = await codecOf(resolved);
+  const producer = new Producer(resolved, codec, processChurn);
+  await outsideCallers(() => producer.start(signal));
+  return producer;
+}

@@ -1,0 +1,13 @@
+import type { ProducerBatch } from '../accumulator/batch.ts';
+import type { BrokerLane } from './broker-lane.ts';
+
+/** One produce request carrying one batch. */
+export interface Attempt {
+  readonly batch: ProducerBatch;
+  readonly lane: BrokerLane;
+  /** The lane's connection count when it left: the gate opens only for answers of the present connection (C7). */
+  readonly connection: number;
+  /** From 1. */
+  readonly number: number;
+  readonly startedAtMs: number;
+}

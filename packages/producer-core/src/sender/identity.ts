@@ -1,0 +1,85 @@
+import { ProtocolError, SendonceError, TransportError } from '../errors.ts';
+import type { Runtime } from '../runtime.ts';
+import type { ProducerIdentity, Transport } from '../transport/transport.ts';
+import type { DeadlineQueue } from './deadline-queue.ts';
+import { CallbackDeadline } from './deadline-queue.ts';
+import { isRetriableForIdentity } from './reply-table.ts';
+import { backoffMs, type RetryPolicyOptions } from './retry-policy.ts';
+
+/** Without idempotence, batches carry these. */
+const noIdentity: ProducerIdentity = { producerId: -1n, epoch: -1 };
+
+/** The producer's id: asked for at the start, and again when a partition has used up its epochs (C10). */
+export class Identity {
+  current: ProducerIdentity = noIdentity;
+  readonly #transport: Transport;
+  readonly #runtime: Runtime;
+  readonly #deadlines: DeadlineQueue;
+  readonly #retries: RetryPolicyOptions;
+  #asking: Promise<ProducerIdentity> | null = null;
+
+  constructor(transport: Transport, runtime: Runtime, deadlines: DeadlineQueue, retries: RetryPolicyOptions) {
+    this.#transport = transport;
+    this.#runtime = runtime;
+    this.#deadlines = deadlines;
+    this.#retries = retries;
+  }
+
+  /** An id that is not `used`: the current one when it is another, else a new one. One question for all who ask. */
+  async after(used: bigint, signal: AbortSignal): Promise<ProducerIdentity> {
+    if (this.current.producerId !== used) return this.current;
+    this.#asking ??= this.#ask(Number.POSITIVE_INFINITY, signal).finally(() => {
+      this.#asking = null;
+    });
+    return await this.#asking;
+  }
+
+  /** The first id, asked for until `maxBlockMs` has passed. */
+  async first(maxBlockMs: number, signal: AbortSignal): Promise<void> {
+    await this.#ask(this.#runtime.monotonicMs() + maxBlockMs, signal);
+  }
+
+  async #ask(untilMs: number, signal: AbortSignal): Promise<ProducerIdentity> {
+    for (let failures = 1; ; failures++) {
+      signal.throwIfAborted();
+      try {
+        this.current = await this.#transport.initProducerId();
+        return this.current;
+      } catch (error) {
+        const pauseMs = backoffMs(this.#retries, failures, this.#runtime.random());
+        const isLate = this.#runtime.monotonicMs() + pauseMs > untilMs;
+        if (!isTransient(error) || isLate) throw this.#failed(error, isLate);
+        await this.#pause(pauseMs, signal);
+      }
+    }
+  }
+
+  #failed(error: unknown, isLate: boolean): Error {
+    if (!isLate && error instanceof SendonceError) return error;
+    const problem = error instanceof Error ? error.message : String(error);
+    return new SendonceError(
+      `No producer id${isLate ? ' within maxBlockMs' : ''}: ${problem} Check that the cluster is up and allows idempotent writes.`,
+      { code: 'NO_PRODUCER_ID', retriable: isLate, cause: error },
+    );
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#deadlines.remove(deadline);
+        reject(signal.reason);
+      };
+      const deadline = new CallbackDeadline(() => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      });
+      this.#deadlines.set(deadline, this.#runtime.monotonicMs() + ms);
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+}
+
+function isTransient(error: unknown): boolean {
+  if (error instanceof ProtocolError) return isRetriableForIdentity(error.errorCode);
+  return error instanceof TransportError && error.retriable;
+}

@@ -1,0 +1,487 @@
+import { describe, expect, test } from 'vitest';
+import { ProducerBatch } from '../accumulator/batch.ts';
+import { FlushTracker } from '../accumulator/flush-tracker.ts';
+import { PartitionQueue } from '../accumulator/partition-queue.ts';
+import { TopicState } from '../accumulator/topic-state.ts';
+import { DeliveryError } from '../errors.ts';
+import { StickyPartition } from '../partitioner/sticky-partition.ts';
+import type { Attempt } from './attempt.ts';
+import { BrokerLane } from './broker-lane.ts';
+import { type BumpReport, lastEpoch, PartitionSequencer } from './partition-sequencer.ts';
+
+/** One partition in front of a broker that answers what the test says. Batches of two records. */
+class Partition {
+  readonly lane = new BrokerLane(1);
+  readonly acknowledged: (readonly [sequence: number, offset: bigint])[] = [];
+  readonly failed: number[] = [];
+  readonly bumps: BumpReport[] = [];
+  readonly resumeTimes: number[] = [];
+  identityRequests = 0;
+  nowMs = 0;
+  readonly queue: PartitionQueue;
+  readonly sequencer: PartitionSequencer;
+  readonly #flushes = new FlushTracker();
+
+  constructor({ idempotence = true, epoch = 0 } = {}) {
+    const limits = { idempotence, maxInFlight: 5, producerIdExpirationMs: 1_000_000 };
+    this.sequencer = new PartitionSequencer({ producerId: 7n, epoch }, limits, {
+      acknowledge: (batch, offset) => {
+        this.acknowledged.push([batch.baseSequence, offset]);
+        batch.acknowledge({ topic: 't', partition: 0, baseOffset: offset, logAppendTimeMs: -1 }, () => {});
+      },
+      requeue: (batches) => {
+        for (const batch of batches) batch.moveTo('ready');
+        this.queue.ready.unshift(...batches);
+      },
+      resumeAt: (atMs) => this.resumeTimes.push(atMs),
+      bumped: (report) => this.bumps.push(report),
+      resolutionStarted: () => {},
+      requestIdentity: () => this.identityRequests++,
+    });
+    const topic = new TopicState('t', new StickyPartition(1, () => 0));
+    this.queue = new PartitionQueue(topic, 0, {
+      createSequencer: () => this.sequencer,
+      onDeliveryTimeout: () => {},
+      onLinger: () => {},
+      onRetryTime: () => {},
+      onResumeTime: () => {},
+    });
+    this.queue.lane = this.lane;
+  }
+
+  add(count: number): ProducerBatch[] {
+    return Array.from({ length: count }, () => {
+      const batch = new ProducerBatch(this.queue, null, this.nowMs, this.#flushes.enter());
+      batch.recordCount = 2;
+      batch.prepared = true;
+      batch.moveTo('ready');
+      this.queue.ready.push(batch);
+      return batch;
+    });
+  }
+
+  /** Sends what may leave; returns the attempts by their base sequences. */
+  drain(): Attempt[] {
+    const attempts: Attempt[] = [];
+    for (;;) {
+      const next = this.sequencer.next(this.lane);
+      const batch = next === 'unsent' ? this.queue.ready[0] : next;
+      if (batch === null || batch === undefined) return attempts;
+      if (next === 'unsent') {
+        this.queue.ready.shift();
+        this.sequencer.assignNumbers(batch);
+      }
+      batch.moveTo('inFlight');
+      const attempt = {
+        batch,
+        lane: this.lane,
+        connection: this.lane.connection,
+        number: batch.attempts + 1,
+        startedAtMs: this.nowMs,
+      };
+      this.sequencer.attemptStarted(batch, attempt);
+      attempts.push(attempt);
+    }
+  }
+
+  /** Sends exactly one batch. */
+  only(): Attempt {
+    const attempts = this.drain();
+    expect(attempts).toHaveLength(1);
+    return attempts[0]!;
+  }
+
+  stored(attempt: Attempt, offset: bigint): void {
+    this.sequencer.attemptEnded(attempt, true);
+    this.sequencer.stored(attempt, offset, this.nowMs);
+  }
+
+  outOfOrder(
+    attempt: Attempt,
+    trigger: 'out-of-order' | 'unknown-producer' = 'out-of-order',
+    logStartOffset = 0n,
+  ): void {
+    this.sequencer.attemptEnded(attempt, true);
+    this.sequencer.outOfOrder(attempt.batch, trigger, logStartOffset, this.nowMs);
+  }
+
+  /** The connection ends; every attempt on it goes unanswered. */
+  lose(...attempts: Attempt[]): void {
+    this.lane.connection++;
+    for (const attempt of attempts) {
+      this.sequencer.attemptEnded(attempt, true);
+      attempt.batch.unanswered++;
+      attempt.batch.lostAtMs = this.nowMs;
+      this.sequencer.retriable(attempt.batch, this.nowMs);
+    }
+  }
+
+  notSent(attempt: Attempt): void {
+    this.lane.connection++;
+    this.sequencer.attemptEnded(attempt, false);
+    this.sequencer.retriable(attempt.batch, this.nowMs);
+  }
+
+  retry(attempt: Attempt): void {
+    this.sequencer.attemptEnded(attempt, true);
+    this.sequencer.retriable(attempt.batch, this.nowMs);
+  }
+
+  /** The delivery timeout passes for a batch that carries numbers. */
+  expire(batch: ProducerBatch): void {
+    this.failed.push(batch.baseSequence);
+    batch.reject(new DeliveryError('late', { fate: 'unknown', attempts: 1, topic: 't', partition: 0 }), () => {});
+    this.sequencer.ended(batch, 'delivery-timeout', this.nowMs);
+  }
+
+  /** A gate that is open: one batch went and was acknowledged. */
+  open(): this {
+    this.add(1);
+    this.stored(this.only(), 0n);
+    return this;
+  }
+}
+
+const sequences = (attempts: readonly Attempt[]): number[] => attempts.map(({ batch }) => batch.baseSequence);
+
+describe('numbers', () => {
+  test('C2: a batch gets its numbers when it leaves, in the order of leaving', () => {
+    const partition = new Partition().open();
+    const [first, second] = partition.add(2);
+    expect(first!.baseSequence).toBe(-1);
+    partition.drain();
+    expect([first!.baseSequence, second!.baseSequence]).toEqual([2, 4]);
+  });
+
+  test('C3, C4: batches that come back keep their numbers and go in sequence order, before new ones', () => {
+    const partition = new Partition().open();
+    partition.add(3);
+    const [a, b, c] = partition.drain();
+    partition.add(1);
+    partition.lose(c!, a!, b!);
+    expect(partition.only().batch.baseSequence).toBe(2);
+    partition.stored(partition.sequencer.numbered[0]!.attempt!, 2n);
+    expect(sequences(partition.drain())).toEqual([4, 6, 8]);
+  });
+
+  test('C10: sequence numbers wrap after 2^31-1', () => {
+    const partition = new Partition().open();
+    partition.sequencer.nextSequence = 2_147_483_647;
+    const [first, second] = partition.add(2);
+    partition.drain();
+    expect([first!.baseSequence, second!.baseSequence]).toEqual([2_147_483_647, 1]);
+  });
+
+  test('C10: when epochs are used up nothing leaves until there is a new producer id', () => {
+    const partition = new Partition({ epoch: lastEpoch });
+    partition.add(2);
+    const attempt = partition.only();
+    partition.expire(attempt.batch);
+    partition.lose(attempt);
+    expect(partition.identityRequests).toBe(1);
+    expect(partition.drain()).toEqual([]);
+    partition.sequencer.takeIdentity({ producerId: 8n, epoch: 0 });
+    expect(partition.only().batch).toMatchObject({ producerId: 8n, epoch: 0, baseSequence: 0 });
+  });
+});
+
+describe('the window', () => {
+  test('C5: five in flight, and the sixth waits', () => {
+    const partition = new Partition().open();
+    partition.add(7);
+    expect(sequences(partition.drain())).toEqual([2, 4, 6, 8, 10]);
+  });
+
+  test('C5: batches acknowledged early count for the span until the oldest is settled', () => {
+    const partition = new Partition().open();
+    partition.add(8);
+    const [oldest, ...later] = partition.drain();
+    for (const [index, attempt] of later.entries()) partition.stored(attempt, BigInt(4 + 2 * index));
+    expect(partition.drain()).toEqual([]);
+    partition.stored(oldest!, 2n);
+    expect(sequences(partition.drain())).toEqual([12, 14, 16]);
+  });
+
+  test('C6: while the oldest waits for a retry nothing later is sent', () => {
+    const partition = new Partition().open();
+    partition.add(4);
+    const [oldest, second, third, fourth] = partition.drain();
+    partition.retry(oldest!);
+    partition.retry(second!);
+    partition.stored(fourth!, 8n);
+    partition.add(2);
+    expect(third!.batch.attempt).not.toBeNull();
+    const [again] = partition.drain();
+    expect(again!.batch.baseSequence).toBe(2);
+  });
+
+  test('C7: one in flight until the leader has acknowledged one', () => {
+    const partition = new Partition();
+    partition.add(4);
+    const first = partition.only();
+    partition.stored(first, 0n);
+    expect(partition.drain()).toHaveLength(3);
+  });
+
+  test('C7: a broken connection and a leader change close the gate', () => {
+    const partition = new Partition().open();
+    partition.add(3);
+    partition.lose(...partition.drain());
+    const first = partition.only();
+    partition.stored(first, 2n);
+    expect(partition.drain()).toHaveLength(2);
+    partition.sequencer.leaderChanged(partition.nowMs);
+    expect(partition.sequencer.gateIsOpen(partition.lane)).toBe(false);
+  });
+
+  test('C7: an answer that was under way when the connection broke opens no gate', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.lose(second!);
+    partition.stored(first!, 2n);
+    expect(partition.sequencer.gateIsOpen(partition.lane)).toBe(false);
+  });
+
+  test('C8: batches that never left give their numbers back', () => {
+    const partition = new Partition();
+    partition.add(1);
+    partition.notSent(partition.only());
+    expect(partition.sequencer.nextSequence).toBe(0);
+    expect(partition.queue.ready).toHaveLength(1);
+    expect(partition.only().batch.baseSequence).toBe(0);
+  });
+});
+
+describe('answers', () => {
+  test('P9: an acknowledged later batch proves the earlier one stored, and a retry learns its offset', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.sequencer.attemptEnded(first!, true);
+    first!.batch.unanswered++;
+    partition.sequencer.retriable(first!.batch, 0);
+    partition.stored(second!, 4n);
+    expect(first!.batch.fate).toBe('stored');
+    partition.stored(partition.only(), 2n);
+    expect(partition.acknowledged).toEqual([
+      [0, 0n],
+      [4, 4n],
+      [2, 2n],
+    ]);
+  });
+
+  test('P8: a batch known to be stored is acknowledged without an offset when the broker has forgotten it', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.retry(first!);
+    partition.stored(second!, 4n);
+    partition.outOfOrder(partition.only());
+    expect(partition.acknowledged.at(-1)).toEqual([2, -1n]);
+    expect(partition.bumps).toEqual([]);
+  });
+
+  test('P3: out of order behind a failed predecessor is no reason to bump; it waits and goes in order', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.outOfOrder(second!);
+    expect(partition.drain()).toEqual([]);
+    partition.retry(first!);
+    const again = partition.only();
+    expect(again.batch.baseSequence).toBe(2);
+    partition.stored(again, 2n);
+    expect(partition.only().batch.baseSequence).toBe(4);
+    expect(partition.bumps).toEqual([]);
+  });
+
+  test('C12: a reply to an attempt that is not waited for changes nothing', () => {
+    const partition = new Partition();
+    partition.add(1);
+    const attempt = partition.only();
+    partition.lose(attempt);
+    expect(partition.sequencer.attemptEnded(attempt, true)).toBe(false);
+    expect(partition.sequencer.outstanding).toBe(0);
+  });
+});
+
+describe('C9: resolve, then bump', () => {
+  test('after a delivery timeout the others keep their numbers until all of them were refused', () => {
+    const partition = new Partition().open();
+    partition.add(3);
+    const [oldest, second, third] = partition.drain();
+    partition.expire(oldest!.batch);
+    partition.retry(oldest!);
+    partition.outOfOrder(second!);
+    expect(partition.drain()).toEqual([]);
+    partition.outOfOrder(third!);
+    const firstQuestion = partition.only();
+    expect(firstQuestion.batch).toMatchObject({ epoch: 0, baseSequence: 4 });
+    partition.outOfOrder(firstQuestion);
+    const secondQuestion = partition.only();
+    expect(secondQuestion.batch).toMatchObject({ epoch: 0, baseSequence: 6 });
+    expect(partition.bumps).toEqual([]);
+    partition.outOfOrder(secondQuestion);
+    expect(partition.bumps).toMatchObject([
+      { trigger: 'delivery-timeout', fromEpoch: 0, renumbered: 2, dataLossSuspected: false },
+    ]);
+    expect(partition.only().batch).toMatchObject({ epoch: 1, baseSequence: 0 });
+  });
+
+  test('the batch that timed out is never sent again', () => {
+    const partition = new Partition();
+    partition.add(1);
+    const attempt = partition.only();
+    partition.lose(attempt);
+    partition.expire(attempt.batch);
+    expect(partition.drain()).toEqual([]);
+    expect(partition.bumps).toMatchObject([{ renumbered: 0 }]);
+  });
+
+  test('P23: refused as out of order although stored: the newest is asked, and proves them all', () => {
+    const partition = new Partition().open();
+    partition.add(5);
+    partition.lose(...partition.drain());
+    // The retry that shows the trouble, then the round.
+    for (const expected of [2, 2, 4, 6, 8]) {
+      const question = partition.only();
+      expect(question.batch.baseSequence).toBe(expected);
+      partition.outOfOrder(question);
+    }
+    const last = partition.only();
+    partition.stored(last, 10n);
+    expect(partition.acknowledged).toEqual([
+      [0, 0n],
+      [10, 10n],
+      [2, -1n],
+      [4, -1n],
+      [6, -1n],
+      [8, -1n],
+    ]);
+    expect(partition.bumps).toEqual([]);
+    expect(partition.sequencer.state).toBe('flowing');
+  });
+
+  test('P4, P5: a batch stored without our knowing is not renumbered because another one failed', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [stored, late] = partition.drain();
+    partition.lose(stored!, late!);
+    partition.expire(late!.batch);
+    const question = partition.only();
+    expect(question.batch).toMatchObject({ epoch: 0, baseSequence: 2 });
+    partition.stored(question, 2n);
+    expect(partition.acknowledged.at(-1)).toEqual([2, 2n]);
+    expect(partition.bumps).toMatchObject([{ renumbered: 0 }]);
+  });
+
+  test('with an attempt lost with its connection, only a second refusal a second later is believed', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    partition.lose(...partition.drain());
+    partition.nowMs = 100;
+    for (const expected of [2, 2, 4]) {
+      const question = partition.only();
+      expect(question.batch.baseSequence).toBe(expected);
+      partition.outOfOrder(question);
+    }
+    expect(partition.bumps).toEqual([]);
+    expect(partition.drain()).toEqual([]);
+    expect(partition.resumeTimes).toEqual([1_000]);
+    partition.nowMs = 1_000;
+    partition.sequencer.resume(1_000);
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toEqual([]);
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toMatchObject([{ renumbered: 2, dataLossSuspected: true }]);
+  });
+
+  test('a connection lost during the second round makes a third', () => {
+    const partition = new Partition().open();
+    partition.add(1);
+    partition.lose(partition.only());
+    partition.outOfOrder(partition.only());
+    partition.outOfOrder(partition.only());
+    partition.nowMs = 1_000;
+    partition.sequencer.resume(1_000);
+    partition.lose(partition.only());
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toEqual([]);
+    expect(partition.resumeTimes.at(-1)).toBe(2_000);
+    partition.nowMs = 2_000;
+    partition.sequencer.resume(2_000);
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toHaveLength(1);
+  });
+
+  test('a new leader is asked from the oldest on', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.outOfOrder(first!);
+    partition.outOfOrder(second!);
+    partition.outOfOrder(partition.only());
+    partition.sequencer.leaderChanged(0);
+    expect(partition.only().batch.baseSequence).toBe(2);
+  });
+
+  test('a timed-out batch that turns out to be stored needs no bump', () => {
+    const partition = new Partition().open();
+    partition.add(1);
+    const attempt = partition.only();
+    partition.expire(attempt.batch);
+    partition.stored(attempt, 2n);
+    expect(partition.bumps).toEqual([]);
+    partition.add(1);
+    expect(partition.only().batch).toMatchObject({ epoch: 0, baseSequence: 4 });
+  });
+
+  test('C11: refused in full with nothing unresolved before the oldest, the broker lost what it acknowledged', () => {
+    const partition = new Partition().open();
+    partition.add(1);
+    partition.outOfOrder(partition.only());
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toMatchObject([{ trigger: 'out-of-order', dataLossSuspected: true }]);
+  });
+
+  test('C11: an unknown producer is no loss when its records are gone from the log, or it was idle for long', () => {
+    const gone = new Partition().open();
+    gone.add(1);
+    gone.outOfOrder(gone.only(), 'unknown-producer', 2n);
+    gone.outOfOrder(gone.only(), 'unknown-producer', 2n);
+    expect(gone.bumps).toMatchObject([{ trigger: 'unknown-producer', dataLossSuspected: false }]);
+
+    const idle = new Partition().open();
+    idle.nowMs = 2_000_000;
+    idle.add(1);
+    idle.outOfOrder(idle.only(), 'unknown-producer');
+    idle.outOfOrder(idle.only(), 'unknown-producer');
+    expect(idle.bumps).toMatchObject([{ dataLossSuspected: false }]);
+
+    const lost = new Partition().open();
+    lost.add(1);
+    lost.outOfOrder(lost.only(), 'unknown-producer');
+    lost.outOfOrder(lost.only(), 'unknown-producer');
+    expect(lost.bumps).toMatchObject([{ dataLossSuspected: true }]);
+  });
+});
+
+test('without idempotence there are no numbers, no gate and nothing to resolve', () => {
+  const partition = new Partition({ idempotence: false });
+  partition.add(6);
+  const attempts = partition.drain();
+  expect(sequences(attempts)).toEqual([-1, -1, -1, -1, -1]);
+  partition.expire(attempts[0]!.batch);
+  expect(partition.sequencer.state).toBe('flowing');
+  expect(partition.bumps).toEqual([]);
+});
+
+test('a state that may not follow another is refused', () => {
+  const partition = new Partition();
+  expect(() => partition.sequencer.takeIdentity({ producerId: 1n, epoch: 0 })).toThrow(
+    "can't go from flowing to flowing",
+  );
+  const [batch] = partition.add(1);
+  expect(() => batch!.moveTo('retrying')).toThrow("can't go from ready to retrying");
+});
