@@ -30,6 +30,8 @@ export class PartitionMember {
   view: Leadership = nothingHeard;
   /** Whether a fetch from the leader is under way. */
   isFetching = false;
+  /** The leader epoch for which its log was cut to the leader's: before that nothing may be copied. */
+  truncatedInEpoch = -1;
   readonly #runtime: Runtime;
   readonly #followerEnds = new Map<number, number>();
   #followerEndsEpoch = -1;
@@ -111,6 +113,7 @@ export class PartitionMember {
     for (const { timer } of this.#waiters) this.#runtime.cancel(timer);
     this.#waiters = [];
     this.view = nothingHeard;
+    this.truncatedInEpoch = -1;
   }
 
   #settle(end: AckEnd, applies: (waiter: AckWaiter) => boolean): void {

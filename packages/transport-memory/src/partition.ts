@@ -126,6 +126,7 @@ export class Partition {
 
   #fetchFrom(leader: PartitionMember, follower: PartitionMember): void {
     if (!follower.follows(leader) || follower.isFetching) return;
+    this.#truncate(leader, follower);
     const { replicationDelay, runtime } = this.#options;
     const delayMs = drawDelayMs(replicationDelay, runtime);
     if (delayMs <= 0) {
@@ -230,6 +231,14 @@ export class Partition {
 
   #follow(follower: PartitionMember, leader: PartitionMember): void {
     if (!follower.follows(leader)) return;
+    this.#truncate(leader, follower);
+    this.#fetchFrom(leader, follower);
+  }
+
+  // Not only when one of them hears of the other: the leader may have been frozen then, and be back before it is told anything.
+  #truncate(leader: PartitionMember, follower: PartitionMember): void {
+    if (follower.truncatedInEpoch === leader.view.leaderEpoch) return;
+    follower.truncatedInEpoch = leader.view.leaderEpoch;
     const recordsRemoved = truncateToLeader(follower, leader);
     if (recordsRemoved > 0) {
       const toOffset = follower.replica.log.logEndOffset;
@@ -241,7 +250,6 @@ export class Partition {
         recordsRemoved,
       });
     }
-    this.#fetchFrom(leader, follower);
   }
 
   /** Records that acks=all promised to keep, and that this member does not have: what it would lose as the leader. */
