@@ -7,6 +7,7 @@ function memoryEnvironment(): ConformanceEnvironment {
   const effects = new Map<string, number>();
   return {
     kind: 'lease',
+    concurrent: true,
     rounds: 1000,
     store: () => store,
     isolatedStore: async () => memoryStore(),

@@ -173,7 +173,7 @@ export const batchCases: readonly ConformanceCase[] = [
   {
     name: "with isolate: 'message' a key that another consumer holds does not hold up the rest",
     rule: 'D2',
-    applies: always,
+    applies: ({ concurrent }) => concurrent,
     async run(environment) {
       const name = uniqueName('held');
       const inHandler = latch();

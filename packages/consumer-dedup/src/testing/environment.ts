@@ -4,9 +4,15 @@ import type { DedupStore } from '../store.ts';
 /** What a handler gets from any store. */
 export type AnyContext = ContextOf<DedupStore> | BatchContextOf<DedupStore>;
 
-/** What the suite needs to know about a store. All stores of one environment see the same keys. */
-export interface ConformanceEnvironment {
+/** What decides which cases make sense. */
+export interface StoreTraits {
   readonly kind: DedupStore['kind'];
+  /** Whether keys can be processed side by side; PGlite has one connection. */
+  readonly concurrent: boolean;
+}
+
+/** What the suite needs to know about a store. All stores of one environment see the same keys. */
+export interface ConformanceEnvironment extends StoreTraits {
   /** A store as one consumer process would have it. */
   store(): DedupStore;
   /** A store whose keys and settings no other case shares: for cases about retention. */
@@ -15,8 +21,6 @@ export interface ConformanceEnvironment {
   effect(context: AnyContext, name: string): Promise<void>;
   /** How often the effect `name` is there to see. */
   effects(name: string): Promise<number>;
-  /** Makes the store's service stop answering, and answer again; absent where there is no service. */
-  readonly outage?: { stop(): Promise<void>; start(): Promise<void> };
   /** How often races are repeated. 1,000 where a run is cheap. */
   readonly rounds: number;
 }
@@ -28,6 +32,6 @@ export interface ConformanceCase {
   /** The rule it shows. */
   readonly rule: string;
   /** Where the case makes sense. */
-  applies(environment: ConformanceEnvironment): boolean;
+  applies(traits: StoreTraits): boolean;
   run(environment: ConformanceEnvironment): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { leaseCases } from './lease-cases.ts';
 import { singleCases } from './single-cases.ts';
 import { transactionCases } from './transaction-cases.ts';
 
-export type { AnyContext, ConformanceCase, ConformanceEnvironment } from './environment.ts';
+export type { AnyContext, ConformanceCase, ConformanceEnvironment, StoreTraits } from './environment.ts';
 
 export const conformanceCases: readonly ConformanceCase[] = [
   ...singleCases,

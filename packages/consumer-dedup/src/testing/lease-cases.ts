@@ -1,11 +1,11 @@
 import type { ClaimRequest, LeaseStore } from '../store.ts';
-import type { ConformanceCase, ConformanceEnvironment } from './environment.ts';
+import type { ConformanceCase, ConformanceEnvironment, StoreTraits } from './environment.ts';
 import { expectEqual, expectStatus, expectTrue } from './expect.ts';
 import { latch } from './latch.ts';
 import { messageOf, uniqueName } from './messages.ts';
 import { consumer } from './single-cases.ts';
 
-const onLeases = ({ kind }: ConformanceEnvironment): boolean => kind === 'lease';
+const onLeases = ({ kind }: StoreTraits): boolean => kind === 'lease';
 const LEASE_MS = 150;
 const times = { leaseMs: LEASE_MS, retentionMs: 60_000 };
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -162,13 +162,14 @@ export const singleCases: readonly ConformanceCase[] = [
       const name = uniqueName('report');
       const inHandler = latch();
       const finish = latch();
+      const reporting = consumer(environment, name, { onInProgress: 'report' });
+      const bounded = consumer(environment, name, { waitMs: 40 });
+      await Promise.all([reporting.ready(), bounded.ready()]);
       const first = consumer(environment, name).process(messageOf('p1'), async () => {
         inHandler.open();
         await finish.opened;
       });
       await inHandler.opened;
-      const reporting = consumer(environment, name, { onInProgress: 'report' });
-      const bounded = consumer(environment, name, { waitMs: 40 });
       for (const dedup of [reporting, bounded]) {
         expectStatus(await dedup.process(messageOf('p1'), () => undefined), 'in-progress');
       }

@@ -1,9 +1,9 @@
-import type { ConformanceCase, ConformanceEnvironment } from './environment.ts';
+import type { ConformanceCase, StoreTraits } from './environment.ts';
 import { expectEqual, expectStatuses } from './expect.ts';
 import { messageOf, uniqueName } from './messages.ts';
 import { consumer } from './single-cases.ts';
 
-const onTransactions = ({ kind }: ConformanceEnvironment): boolean => kind === 'transaction';
+const onTransactions = ({ kind }: StoreTraits): boolean => kind === 'transaction';
 
 /** Cases about stores where claim and effect commit together (rule D3). */
 export const transactionCases: readonly ConformanceCase[] = [
