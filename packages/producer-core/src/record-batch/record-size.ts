@@ -1,5 +1,5 @@
 import type { RecordBytes, RecordHeaders } from '../record.ts';
-import { varintBytes, varlongBytes } from './varint.ts';
+import { maxVarintBytes, maxVarlongBytes, varintBytes, varlongBytes } from './varint.ts';
 
 export type HeaderPairs = readonly (readonly [name: string, value: RecordBytes])[];
 
@@ -35,7 +35,7 @@ function fieldBytes(bytes: RecordBytes): number {
 }
 
 /** A record's bytes after its length, exactly. */
-export function recordBodyBytes(
+function recordBodyBytes(
   key: RecordBytes,
   value: RecordBytes,
   pairs: HeaderPairs,
@@ -48,8 +48,8 @@ export function recordBodyBytes(
   return bytes;
 }
 
-/** What a record's numbers and lengths take at most: five varints of five bytes, a varlong of ten, the attributes. */
-const numbersBytesMax = 5 * 5 + 10 + 1;
+/** Length, offset delta, key length, value length and header count, the timestamp delta, and the attributes. */
+const numbersBytesMax = 5 * maxVarintBytes + maxVarlongBytes + 1;
 
 function contentBytesMax(bytes: RecordBytes): number {
   if (bytes === null) return 0;
@@ -71,7 +71,10 @@ export function recordBodyBytesMin(key: RecordBytes, value: RecordBytes, offsetD
 export function recordBytesMax(key: RecordBytes, value: RecordBytes, pairs: HeaderPairs | null): number {
   let bytes = numbersBytesMax + contentBytesMax(key) + contentBytesMax(value);
   if (pairs !== null) {
-    for (const [name, content] of pairs) bytes += 2 * 5 + contentBytesMax(name) + contentBytesMax(content);
+    for (let index = 0; index < pairs.length; index++) {
+      const pair = pairs[index]!;
+      bytes += 2 * maxVarintBytes + contentBytesMax(pair[0]) + contentBytesMax(pair[1]);
+    }
   }
   return bytes;
 }

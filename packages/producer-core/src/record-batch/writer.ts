@@ -37,7 +37,10 @@ function correctLength(buffer: Buffer, lengthAt: number, contentAt: number, leng
 
 function writeHeaders(buffer: Buffer, at: number, pairs: HeaderPairs): number {
   let next = writeVarint(buffer, at, pairs.length);
-  for (const [name, value] of pairs) next = writeField(buffer, writeField(buffer, next, name), value);
+  for (let index = 0; index < pairs.length; index++) {
+    const pair = pairs[index]!;
+    next = writeField(buffer, writeField(buffer, next, pair[0]), pair[1]);
+  }
   return next;
 }
 

@@ -33,7 +33,7 @@ function framed(compressed: readonly Uint8Array[]): Buffer {
 }
 
 /** The compressed blocks, with either framing. */
-export function snappyBlocks(bytes: Uint8Array): Uint8Array[] {
+function snappyBlocks(bytes: Uint8Array): Uint8Array[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (!buffer.subarray(0, magic.length).equals(magic)) return [buffer];
   if (buffer.length < frameHeader.length) throw decompressionFailed('snappy', 'the frame header is cut off');
