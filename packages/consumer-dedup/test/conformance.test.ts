@@ -3,8 +3,9 @@ import { conformanceCases } from '../src/testing/index.ts';
 import type { RunningEnvironment } from './environments/environment.ts';
 import { pglite } from './environments/pglite.ts';
 import { pgBouncer, postgres } from './environments/postgres.ts';
+import { redis, redisCluster } from './environments/redis.ts';
 
-for (const definition of [pglite, postgres, pgBouncer]) {
+for (const definition of [pglite, postgres, pgBouncer, redis, redisCluster]) {
   describe(`${definition.name} conforms`, () => {
     let environment: RunningEnvironment;
     beforeAll(async () => {

@@ -1,0 +1,31 @@
+import type { Script } from './scripts.ts';
+
+export type RedisArgument = string | number | Buffer;
+
+/** One server. */
+export interface RedisNode {
+  call(command: string, ...args: RedisArgument[]): Promise<unknown>;
+}
+
+/** The part of ioredis's `Redis` and `Cluster` that is used. A `Redis` may have found its server by Sentinel. */
+export interface RedisClient extends RedisNode {
+  callBuffer(command: string, ...args: RedisArgument[]): Promise<unknown>;
+  readonly isCluster: boolean;
+  /** A `Cluster` only. */
+  nodes?(role: 'master'): readonly RedisNode[];
+}
+
+/** Runs a script by its hash, and sends it whole to a server that does not know it yet: new, restarted or flushed. */
+export async function runScript(
+  client: RedisClient,
+  { source, sha }: Script,
+  keys: readonly Buffer[],
+  args: readonly RedisArgument[],
+): Promise<readonly unknown[]> {
+  try {
+    return (await client.callBuffer('EVALSHA', sha, keys.length, ...keys, ...args)) as unknown[];
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+    return (await client.callBuffer('EVAL', source, keys.length, ...keys, ...args)) as unknown[];
+  }
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * A key's value is one string: a state byte, four doubles (fence, attempt, end of the lease in ms, time of the claim in
+ * ms), and what the claim said about its message. Everything that decides is in the first 33 bytes, so that a step reads
+ * and writes no more than those.
+ *
+ *     H  held, until the lease ends      F  free again: released      D  done      R  done, and a result follows
+ *
+ * Each script checks and writes in one step (R3); the time is Redis's own. The fence is never below the time in
+ * microseconds, so that it grows even when a key was lost in a failover or has expired in between.
+ */
+const HEADER = `
+local HEADER_BYTES = 33
+local function header(key)
+  local bytes = redis.call('GETRANGE', key, 0, HEADER_BYTES - 1)
+  if #bytes < HEADER_BYTES then return nil end
+  local fence, attempt, lease_ends_ms = struct.unpack('>ddd', bytes, 2)
+  return string.sub(bytes, 1, 1), fence, attempt, lease_ends_ms
+end
+local function now()
+  local time = redis.call('TIME')
+  local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
+  return micros, math.floor(micros / 1000)
+end
+`;
+
+export interface Script {
+  readonly source: string;
+  readonly sha: string;
+}
+
+function script(body: string): Script {
+  const source = HEADER + body;
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+/** ARGV: lease ms, retention ms, then the message of each key. Answers by key: the value if done, `H` and the rest of the lease, or `L` and the new claim. */
+export const CLAIM = script(`
+local micros, now_ms = now()
+local lease_ms, retention_ms = tonumber(ARGV[1]), ARGV[2]
+local answers = {}
+for index, key in ipairs(KEYS) do
+  local state, fence, attempt, lease_ends_ms = header(key)
+  if state == 'D' or state == 'R' then
+    answers[index] = redis.call('GET', key)
+  elseif state == 'H' and lease_ends_ms > now_ms then
+    answers[index] = 'H' .. struct.pack('>d', lease_ends_ms - now_ms)
+  else
+    fence = math.max((fence or 0) + 1, micros)
+    attempt = (attempt or 0) + 1
+    local claim = struct.pack('>dddd', fence, attempt, now_ms + lease_ms, now_ms)
+    redis.call('SET', key, 'H' .. claim .. ARGV[index + 2], 'PX', retention_ms)
+    answers[index] = 'L' .. claim .. (state == 'H' and 'T' or '-')
+  end
+end
+return answers
+`);
+
+/** ARGV: lease ms, then the fence of each key. */
+export const RENEW = script(`
+local _, now_ms = now()
+local lease_ms = tonumber(ARGV[1])
+local answers = {}
+for index, key in ipairs(KEYS) do
+  local state, fence = header(key)
+  if state == 'H' and fence == tonumber(ARGV[index + 1]) then
+    redis.call('SETRANGE', key, 17, struct.pack('>d', now_ms + lease_ms))
+    if redis.call('PTTL', key) < lease_ms then redis.call('PEXPIRE', key, lease_ms) end
+    answers[index] = 1
+  else
+    answers[index] = 0
+  end
+end
+return answers
+`);
+
+/** ARGV: retention ms, then the fence and the result of each key; the result with \`-\` before it, or empty for none. */
+export const COMPLETE = script(`
+local answers = {}
+for index, key in ipairs(KEYS) do
+  local state, fence = header(key)
+  answers[index] = 0
+  if state ~= nil and state ~= 'F' and fence == tonumber(ARGV[2 * index]) then
+    answers[index] = 1
+    if state == 'H' then
+      local result = ARGV[2 * index + 1]
+      redis.call('SETRANGE', key, 0, result == '' and 'D' or 'R')
+      if result ~= '' then redis.call('APPEND', key, string.sub(result, 2)) end
+      redis.call('PEXPIRE', key, ARGV[1])
+    end
+  end
+end
+return answers
+`);
+
+/** ARGV: the fence of each key. The value stays, so that the next claim's fence and attempt go on from it. */
+export const RELEASE = script(`
+local answers = {}
+for index, key in ipairs(KEYS) do
+  local state, fence = header(key)
+  if state == 'H' and fence == tonumber(ARGV[index]) then
+    redis.call('SETRANGE', key, 0, 'F')
+    answers[index] = 1
+  else
+    answers[index] = 0
+  end
+end
+return answers
+`);

@@ -1,0 +1,60 @@
+import { StoreSetupError } from '../errors.ts';
+import type { ClaimRequest, DoneAnswer, HeldAnswer, LeasedAnswer, StoredRecord } from '../store.ts';
+
+/** See `scripts.ts` for the layout. */
+const FENCE_AT = 1;
+const ATTEMPT_AT = 9;
+const CLAIMED_AT = 25;
+const HEADER_BYTES = 33;
+const TAKEOVER = 'T'.charCodeAt(0);
+
+/** The message of a claim: its length, then where it lies and its fingerprint, as JSON; a result may follow. */
+export function encodeMessage({ source, fingerprint }: ClaimRequest): Buffer {
+  const { topic, partition, offset } = source;
+  const fields = [topic, partition, offset === null ? null : String(offset), fingerprint?.toString('base64') ?? null];
+  const json = Buffer.from(JSON.stringify(fields));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(json.length);
+  return Buffer.concat([length, json]);
+}
+
+/** Reads one answer of the claim script. */
+export function decodeAnswer(answer: Buffer): DoneAnswer | LeasedAnswer | HeldAnswer {
+  switch (String.fromCharCode(answer[0]!)) {
+    case 'L':
+      return {
+        state: 'leased',
+        fence: answer.readDoubleBE(FENCE_AT),
+        attempt: answer.readDoubleBE(ATTEMPT_AT),
+        claimedAtMs: answer.readDoubleBE(CLAIMED_AT),
+        takeover: answer[HEADER_BYTES] === TAKEOVER,
+      };
+    case 'H':
+      return { state: 'held', remainingMs: answer.readDoubleBE(1) };
+    case 'D':
+      return { state: 'done', record: decodeRecord(answer, false) };
+    case 'R':
+      return { state: 'done', record: decodeRecord(answer, true) };
+    default:
+      throw new StoreSetupError(
+        'a key holds something that this package did not write; give the store a prefix of its own',
+      );
+  }
+}
+
+function decodeRecord(value: Buffer, hasResult: boolean): StoredRecord {
+  const messageAt = HEADER_BYTES + 4;
+  const resultAt = messageAt + value.readUInt32BE(HEADER_BYTES);
+  const [topic, partition, offset, fingerprint] = JSON.parse(value.toString('utf8', messageAt, resultAt)) as [
+    string | null,
+    number | null,
+    string | null,
+    string | null,
+  ];
+  return {
+    processedAtMs: value.readDoubleBE(CLAIMED_AT),
+    source: { topic, partition, offset: offset === null ? null : BigInt(offset) },
+    fingerprint: fingerprint === null ? null : Buffer.from(fingerprint, 'base64'),
+    result: hasResult ? value.toString('utf8', resultAt) : null,
+  };
+}
