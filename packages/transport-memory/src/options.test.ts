@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { createMemoryCluster } from './cluster.ts';
+import { simulateCluster } from './simulated-cluster.testkit.ts';
+
+describe('createMemoryCluster', () => {
+  it('needs nothing: one broker, no topics', () => {
+    expect(createMemoryCluster().broker(1).state).toBe('running');
+  });
+
+  it.each([
+    [{ broker: 3 }, 'broker'],
+    [{ brokers: 0 }, 'brokers'],
+    [{ brokers: 1.5 }, 'brokers'],
+    [{ brokers: '3' }, 'brokers'],
+    [{ brokers: Number.NaN }, 'brokers'],
+    [{ profile: 'kafka-3' }, 'profile'],
+    [{ runtime: {} }, 'runtime'],
+    [{ seed: -1 }, 'seed'],
+    [{ topics: ['payments'] }, 'topics'],
+    [{ topics: { '': {} } }, 'topic'],
+    [{ topics: { 'a b': {} } }, 'topic'],
+    [{ topics: { '..': {} } }, 'topic'],
+    [{ topics: { ['x'.repeat(250)]: {} } }, 'topic'],
+    [{ topics: { payments: { partitions: 0 } } }, 'partitions'],
+    [{ topics: { payments: { replicas: 3 } } }, 'replicas'],
+    [{ topics: { payments: { replicationFactor: 2 } } }, 'replicationFactor'],
+    [{ brokers: 2, topics: { payments: { minInsyncReplicas: 3 } } }, 'minInsyncReplicas'],
+    [{ topics: { payments: { timestampType: 'AppendTime' } } }, 'timestampType'],
+    [{ topics: { payments: { retentionBytes: -1 } } }, 'retentionBytes'],
+    [{ latencyMs: -1 }, 'latencyMs'],
+    [{ latencyMs: Number.POSITIVE_INFINITY }, 'latencyMs'],
+    [{ latencyMs: { minMs: 5, maxMs: 1 } }, 'latencyMs'],
+    [{ latencyMs: { minMs: 5 } }, 'latencyMs.maxMs'],
+    [{ codecs: [{}] }, 'codecs'],
+    [{ producerIdBlockSize: 0 }, 'producerIdBlockSize'],
+    [{ maxMessageBytes: 0 }, 'maxMessageBytes'],
+  ])('%j is a ConfigError that names the field', (options, field) => {
+    expect(() => createMemoryCluster(options as object)).toThrow(
+      expect.objectContaining({ name: 'ConfigError', fields: expect.arrayContaining([field]) }),
+    );
+  });
+
+  it.each([null, 3, []])('%j is no options object', (options) => {
+    expect(() => createMemoryCluster(options as never)).toThrow(/must be an object/);
+  });
+
+  it('a transport checks its options too', () => {
+    expect(() => createMemoryCluster().transport({ requestTimeout: 1 } as object)).toThrow(
+      /no option "requestTimeout"/,
+    );
+    expect(() => createMemoryCluster().transport({ connectTimeoutMs: 0 })).toThrow(/connectTimeoutMs/);
+  });
+});
+
+describe('what does not exist', () => {
+  const { cluster } = simulateCluster({ brokers: 2, topics: { payments: { replicationFactor: 1 } } });
+
+  it.each([
+    ['a broker', () => cluster.broker(3)],
+    ['a topic', () => cluster.partition('refunds', 0)],
+    ['a partition', () => cluster.dump('payments', 1)],
+    ['a replica', () => cluster.partition('payments', 0).log(2)],
+    ['a topic to delete', () => cluster.deleteTopic('refunds')],
+    ['a topic to grow', () => cluster.addPartitions('refunds', 3)],
+  ])('%s is a ConfigError', (_, ask) => {
+    expect(ask).toThrow(expect.objectContaining({ name: 'ConfigError' }));
+  });
+});
+
+describe('topics', () => {
+  it('can be made, grown and deleted; made again it has another id', async () => {
+    const { runtime, cluster, transport, produce } = simulateCluster();
+    const topicId = async () => (await runtime.runUntilSettled(transport.metadata(['refunds']))).topics[0]?.topicId;
+    cluster.createTopic('refunds', { partitions: 2 });
+    const first = await topicId();
+    expect(() => cluster.createTopic('refunds')).toThrow(/exists/);
+    cluster.addPartitions('refunds', 3);
+    expect(() => cluster.addPartitions('refunds', 3)).toThrow(/must be larger/);
+    expect(await produce({ topic: 'refunds', partition: 2, producerId: 1 })).toMatchObject({ errorCode: 0 });
+    cluster.deleteTopic('refunds');
+    expect(await produce({ topic: 'refunds', partition: 2, producerId: 1 })).toMatchObject({ errorCode: 3 });
+    expect(await topicId()).toBeUndefined();
+    cluster.createTopic('refunds', { partitions: 3 });
+    expect(await topicId()).not.toBe(first);
+    expect(await produce({ topic: 'refunds', partition: 2, producerId: 1, baseSequence: 1 })).toMatchObject({
+      errorCode: 59,
+    });
+  });
+
+  it('a request that waits for replicas of a deleted topic is answered', async () => {
+    const { runtime, cluster, send } = simulateCluster({
+      brokers: 2,
+      topics: { payments: { replicationFactor: 2 } },
+      replicationDelayMs: 100,
+    });
+    const sent = send({ producerId: 1 });
+    await runtime.advance(50);
+    cluster.deleteTopic('payments');
+    expect(await runtime.runUntilSettled(sent)).toMatchObject({ errorCode: 6 });
+  });
+
+  it('M3: a topic’s own limit on the size of batches holds', async () => {
+    const { produce } = simulateCluster({ topics: { payments: { maxMessageBytes: 100 } } });
+    expect(await produce({ value: 'x'.repeat(10) })).toMatchObject({ errorCode: 0 });
+    expect(await produce({ value: 'x'.repeat(100) })).toMatchObject({ errorCode: 10 });
+  });
+
+  it('a partition made while a broker is down is led by another, and the broker follows when it is back', () => {
+    const { cluster } = simulateCluster({ brokers: 2 });
+    cluster.broker(1).kill();
+    cluster.createTopic('refunds', { replicationFactor: 2 });
+    const partition = cluster.partition('refunds', 0);
+    expect([partition.leader, partition.isr]).toEqual([2, [2]]);
+    cluster.broker(1).restart();
+    expect(partition.isr).toEqual([1, 2]);
+  });
+});
+
+it('a dump has the fields that Kafka’s log dump has', async () => {
+  const { cluster, produce } = simulateCluster();
+  await produce({ producerId: 3, epoch: 1, baseSequence: 0, count: 2, timestampMs: 1_000 });
+  await produce({ producerId: -1, epoch: -1, baseSequence: -1, timestampMs: 2_000 });
+  const [first, second] = cluster.dump('payments', 0);
+  expect(first).toEqual({
+    baseOffset: 0,
+    lastOffset: 1,
+    count: 2,
+    baseSequence: 0,
+    lastSequence: 1,
+    producerId: 3n,
+    producerEpoch: 1,
+    partitionLeaderEpoch: 0,
+    isTransactional: false,
+    isControl: false,
+    position: 0,
+    createTime: 1_000,
+    size: 77,
+    magic: 2,
+    compresscodec: 'none',
+    crc: expect.any(Number),
+    isvalid: true,
+  });
+  expect(second).toMatchObject({ baseOffset: 2, baseSequence: -1, lastSequence: -1, producerId: -1n, position: 77 });
+});
