@@ -193,6 +193,65 @@ describe('C14: memory', () => {
     expect(producer.stats()).toMatchObject({ bufferUsedBytes: 0, pendingRecords: 0 });
   });
 
+  test('C13: close settles those who wait for memory, although failing batches give memory back', async () => {
+    const options = { bufferMemory: 8_192, maxRequestSize: 4_096, batchSize: 4_096 };
+    const { producer, runtime } = await bench(options);
+    const sends = Array.from({ length: 12 }, (_, index) =>
+      watch(producer.send(record(`${index}${'x'.repeat(1_500)}`))),
+    );
+    await runtime.settle();
+    const closing = watch(producer.close({ timeoutMs: 50 }));
+    await runtime.advance(60);
+    expect(closing).toHaveProperty('value');
+    for (const { error } of sends) expect(error).toMatchObject({ code: 'PRODUCER_CLOSED' });
+    await runtime.settle();
+    expect(producer.stats()).toMatchObject({ pendingRecords: 0, bufferUsedBytes: 0 });
+  });
+
+  test('C13: a record that waited for memory goes into one batch, although admitting it frees memory', async () => {
+    const codec = {
+      name: 'shorter',
+      id: 1 as const,
+      compress: (bytes: Uint8Array) => bytes.subarray(0, 10),
+      decompress: (bytes: Uint8Array) => bytes,
+    };
+    const options = { bufferMemory: 8_192, maxRequestSize: 4_096, batchSize: 4_096, compression: codec };
+    const transport = new ScriptedTransport({ payments: [1, 1, 1] });
+    const counts: number[] = [];
+    transport.inspectBatches = false;
+    transport.onProduce = (request) => {
+      for (const { batch } of request.request.partitions) counts.push(Buffer.from(batch).readInt32BE(57));
+      request.answer({ baseOffset: 0n });
+    };
+    const { producer, runtime } = await bench(options, transport);
+    const value = 'x'.repeat(1_500);
+    const sends = [0, 1, 2, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 0, 0, 0].map((partition) =>
+      watch(producer.send({ topic: 'payments', value, partition })),
+    );
+    await runtime.advance(10_000);
+    expect(sends.filter((sent) => sent.value !== undefined)).toHaveLength(sends.length);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(sends.length);
+    expect(producer.stats()).toMatchObject({ pendingRecords: 0, bufferUsedBytes: 0 });
+  });
+
+  test('C13: a hook that sends while a full batch leaves loses nothing', async () => {
+    let extra = 0;
+    const sends: { value?: unknown }[] = [];
+    const hooks = {
+      onBatchDrained: () => {
+        if (extra++ < 3) sends.push(watch(producer.send(record(`hook${extra}`))));
+      },
+    };
+    const { producer, runtime, transport } = await bench({ hooks, batchSize: 2_048 });
+    transport.onProduce = (request) => request.answer({ baseOffset: 0n });
+    await producer.partitionFor(record('x'));
+    for (let index = 0; index < 20; index++) sends.push(watch(producer.send(record('x'.repeat(500)))));
+    await runtime.advance(1_000);
+    expect(sends).toHaveLength(23);
+    for (const { value } of sends) expect(value).toBeDefined();
+    expect(producer.stats()).toMatchObject({ pendingRecords: 0, bufferUsedBytes: 0 });
+  });
+
   test('enqueue throws when there is no room, and nothing else is lost', async () => {
     const { producer, runtime } = await bench({ bufferMemory: 4_096, maxRequestSize: 4_096, batchSize: 4_096 });
     watch(producer.send(record('x'.repeat(3_900))));

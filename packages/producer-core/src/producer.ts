@@ -1,6 +1,6 @@
 import { Accumulator } from './accumulator/accumulator.ts';
-import type { CallSettler, OnSettled } from './accumulator/batch.ts';
 import type { PartitionQueue, PartitionQueueOwner } from './accumulator/partition-queue.ts';
+import type { CallSettler, OnSettled } from './accumulator/settler.ts';
 import { type ChurnWatch, processChurn } from './churn.ts';
 import {
   ConfigError,
@@ -15,6 +15,7 @@ import { type Guarantees, guaranteesOf, startupReport } from './guarantees.ts';
 import { MetadataRefresher } from './metadata/metadata-refresher.ts';
 import { TopicDirectory } from './metadata/topic-directory.ts';
 import { Observer } from './observe/observer.ts';
+import { takeWatched } from './observe/watched-record.ts';
 import { type ProducerOptions, type ResolvedOptions, resolveOptions } from './options.ts';
 import { outsideCallers } from './outside-callers.ts';
 import { checkRecord, type ProducerRecord, type RecordMetadata } from './record.ts';
@@ -91,9 +92,13 @@ export class Producer implements AsyncDisposable {
     this.#churn = churn;
     this.#createdAtMs = runtime.monotonicMs();
     this.guarantees = guaranteesOf(options);
-    this.#observer = new Observer(hooks, logger);
+    this.#observer = new Observer(hooks, logger, {
+      clientId: options.clientId,
+      guarantees: this.guarantees,
+      stats: () => this.stats(),
+    });
     this.#deadlines = new DeadlineQueue(runtime, outsideCallers);
-    this.#identity = new Identity(transport, runtime, this.#deadlines, options);
+    this.#identity = new Identity(transport, runtime, this.#deadlines, options, this.#observer);
     this.#sender = new Sender(
       {
         options,
@@ -149,6 +154,7 @@ export class Producer implements AsyncDisposable {
     const report = startupReport(clientId, this.guarantees);
     if (this.guarantees.exactlyOncePerSession) this.#observer.info(report);
     else this.#observer.warn(report, 'SENDONCE_WEAK_GUARANTEES');
+    this.#observer.producerStarted();
   }
 
   /**
@@ -169,8 +175,11 @@ export class Producer implements AsyncDisposable {
       checkRecord(record);
       const signal = options?.signal;
       if (signal !== undefined) signal.throwIfAborted();
-      this.#accumulator.take(record, resolve, reject, 'wait', signal);
+      if (this.#observer.watchesRecords) {
+        takeWatched(this.#accumulator, this.#observer, record, resolve, reject, 'wait', signal);
+      } else this.#accumulator.take(record, resolve, reject, 'wait', signal);
     } catch (error) {
+      this.#observer.recordRefused(record?.topic, error);
       reject(error as Error);
     }
     return promise;
@@ -192,14 +201,18 @@ export class Producer implements AsyncDisposable {
         return;
       }
       const call = new BatchCall(records.length, resolve, reject);
+      const signal = options?.signal;
       for (let index = 0; index < records.length; index++) {
         const record = records[index]!;
         try {
           this.#checkOpen();
           checkRecord(record);
-          options?.signal?.throwIfAborted();
-          this.#accumulator.take(record, call, index, 'wait', options?.signal);
+          signal?.throwIfAborted();
+          if (this.#observer.watchesRecords) {
+            takeWatched(this.#accumulator, this.#observer, record, call, index, 'wait', signal);
+          } else this.#accumulator.take(record, call, index, 'wait', signal);
         } catch (error) {
+          this.#observer.recordRefused(record?.topic, error);
           call.settle(index, error as Error, null);
         }
       }
@@ -215,14 +228,21 @@ export class Producer implements AsyncDisposable {
    * @throws {ConfigError | BufferFullError | RecordTooLargeError | ProducerClosedError}
    */
   enqueue(record: ProducerRecord, onSettled?: OnSettled): boolean {
-    this.#checkOpen();
-    checkRecord(record);
-    if (onSettled !== undefined && typeof onSettled !== 'function') {
-      throw new ConfigError('enqueue’s second argument must be a function (error, metadata), or absent.', [
-        'onSettled',
-      ]);
+    try {
+      this.#checkOpen();
+      checkRecord(record);
+      if (onSettled !== undefined && typeof onSettled !== 'function') {
+        throw new ConfigError('enqueue’s second argument must be a function (error, metadata), or absent.', [
+          'onSettled',
+        ]);
+      }
+      if (this.#observer.watchesRecords) {
+        takeWatched(this.#accumulator, this.#observer, record, onSettled, undefined, 'now', undefined);
+      } else this.#accumulator.take(record, onSettled, undefined, 'now', undefined);
+    } catch (error) {
+      this.#observer.recordRefused(record?.topic, error);
+      throw error;
     }
-    this.#accumulator.take(record, onSettled, undefined, 'now', undefined);
     return this.#accumulator.hasRoom;
   }
 
@@ -314,7 +334,7 @@ export class Producer implements AsyncDisposable {
       await this.#within(timeoutMs, this.flush());
     }
     if (this.#fatalError === null) {
-      this.#sender.stop(this.#queues());
+      // Waiting records first: the memory that failing batches give back must not let them in.
       this.#accumulator.failAllWaiting(
         (topic, partition) =>
           new DeliveryError('The producer was closed before the record could be sent. It is certainly not stored.', {
@@ -325,10 +345,12 @@ export class Producer implements AsyncDisposable {
             partition,
           }),
       );
+      this.#sender.stop(this.#queues());
     }
     this.#release();
     await this.#options.transport.close();
     this.#moveTo('closed');
+    this.#observer.producerClosed();
     this.#churn.closed(this.#createdAtMs, this.#options.runtime.monotonicMs(), this.#observer);
   }
 
@@ -355,6 +377,9 @@ export class Producer implements AsyncDisposable {
     if (this.#fatalError !== null || this.#state === 'closed') return;
     this.#fatalError = error;
     this.#moveTo('fenced');
+    this.#accumulator.failAllWaiting(
+      () => new ProducerClosedError(`The producer has stopped: ${error.message}`, { cause: error }),
+    );
     this.#sender.stop(
       this.#queues(),
       (batch) =>
@@ -366,9 +391,6 @@ export class Producer implements AsyncDisposable {
           partition: batch.queue.partition,
           cause: error,
         }),
-    );
-    this.#accumulator.failAllWaiting(
-      () => new ProducerClosedError(`The producer has stopped: ${error.message}`, { cause: error }),
     );
     this.#observer.event({ type: 'fatal', error });
     this.#observer.warn(`The producer ${this.#options.clientId} has stopped: ${error.message}`, 'SENDONCE_FATAL');
@@ -400,13 +422,13 @@ class BatchCall implements CallSettler {
     this.#reject = reject;
   }
 
-  settle(index: number, error: Error | null, metadata: RecordMetadata | null): void {
+  settle(index: number, error: Error | null, metadata: RecordMetadata | null): boolean {
     if (error === null) this.#results[index] = { metadata: metadata!, error: null };
     else {
       this.#failed++;
       this.#results[index] = { metadata: null, error };
     }
-    if (--this.#pending > 0) return;
+    if (--this.#pending > 0) return true;
     if (this.#failed === 0) this.#resolve(this.#results.map((result) => result.metadata!));
     else {
       const first = this.#results.find((result) => result.error !== null)!.error!;
@@ -418,6 +440,7 @@ class BatchCall implements CallSettler {
         ),
       );
     }
+    return true;
   }
 }
 

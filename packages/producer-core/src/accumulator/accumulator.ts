@@ -13,11 +13,12 @@ import {
   RecordBatchWriter,
 } from '../record-batch/index.ts';
 import { CallbackDeadline, type DeadlineQueue } from '../sender/deadline-queue.ts';
-import { type CallSettler, noBytes, ProducerBatch, type SettlerFirst, type SettlerSecond } from './batch.ts';
+import { noBytes, ProducerBatch } from './batch.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { Fifo } from './fifo.ts';
 import { FlushTracker } from './flush-tracker.ts';
 import type { PartitionQueue } from './partition-queue.ts';
+import { type SettlerFirst, type SettlerSecond, tellFailure } from './settler.ts';
 import { type TopicArrival, TopicState } from './topic-state.ts';
 import { ownRecord, WaitingRecord } from './waiting-record.ts';
 
@@ -55,6 +56,9 @@ export class Accumulator {
   readonly #memoryWaiters = new Fifo<WaitingRecord>();
   #readyWaiters: (() => void)[] = [];
   #lastTopic: TopicState | null = null;
+  #isAdmitting = false;
+  #isStopped = false;
+  #wasFreedMeanwhile = false;
 
   constructor(
     options: ResolvedOptions,
@@ -181,8 +185,9 @@ export class Accumulator {
     }
   }
 
-  /** Fails everything that waits, for metadata and for memory. */
+  /** Fails everything that waits, for metadata and for memory. Nothing is let in any more. */
   failAllWaiting(error: (topic: string, partition: number) => SendonceError): void {
+    this.#isStopped = true;
     for (const topic of this.topics.values()) this.failWaiting(topic, (partition) => error(topic.topic, partition));
     for (let waiting = this.#memoryWaiters.shift(); waiting !== undefined; waiting = this.#memoryWaiters.shift()) {
       this.#reject(waiting, error(waiting.topic.topic, waiting.record.partition ?? -1));
@@ -299,7 +304,8 @@ export class Accumulator {
       if (outcome === 'full') {
         this.close(queue);
         this.#listener.batchReady(queue);
-        batch = null;
+        // A hook may have sent records of its own meanwhile.
+        batch = queue.open;
       } else {
         const needed = batch.writer!.size + encodedRecordSize(key, value, headers) + recordOverheadMax;
         const larger = this.pool.acquire(needed, Math.min(batch.buffer!.length * 4, batch.limitBytes));
@@ -498,11 +504,11 @@ export class Accumulator {
     this.pool.discharge(waiting.chargedBytes);
     this.pendingRecords--;
     this.flushes.leave(waiting.flushGroup);
-    const { first, second } = waiting;
-    if (typeof second === 'function') second(error);
-    else if (typeof second === 'number') (first as CallSettler).settle(second, error, null);
-    else if (first === undefined) this.#observer.unheard(waiting.topic.topic, waiting.record.partition ?? -1, 1, error);
-    else this.#observer.call(() => (first as (error: Error, metadata: null) => void)(error, null));
+    const { topic } = waiting.topic;
+    this.#observer.recordRefused(topic, error);
+    if (!tellFailure(waiting.first, waiting.second, error, this.#observer.callbackFailed)) {
+      this.#observer.unheard(topic, waiting.record.partition ?? -1, 1, error);
+    }
     this.#dropSettledHeads(waiting.topic.waiting);
     this.#dropSettledHeads(this.#memoryWaiters);
     this.#memoryFreed();
@@ -512,14 +518,33 @@ export class Accumulator {
     for (let head = list.peek(); head?.isSettled; head = list.peek()) list.shift();
   }
 
+  /**
+   * Lets in those who wait for memory, in order. Admitting one may itself free memory (a batch fills and is compressed): such a
+   * nested call must not admit the same record again, so it only makes the outer one go on.
+   */
   #memoryFreed(): void {
-    if (this.#memoryWaiters.length > 0) {
-      for (let waiting = this.#memoryWaiters.peek(); waiting !== undefined; waiting = this.#memoryWaiters.peek()) {
-        if (!waiting.isSettled && !this.#admit(waiting)) return;
-        this.#memoryWaiters.shift();
-      }
+    if (this.#isStopped) return;
+    if (this.#isAdmitting) {
+      this.#wasFreedMeanwhile = true;
+      return;
+    }
+    this.#isAdmitting = true;
+    try {
+      do {
+        this.#wasFreedMeanwhile = false;
+        this.#admitWaiters();
+      } while (this.#wasFreedMeanwhile && this.#memoryWaiters.length > 0);
+    } finally {
+      this.#isAdmitting = false;
     }
     if (this.#readyWaiters.length > 0 && this.hasRoom) this.#wakeReady();
+  }
+
+  #admitWaiters(): void {
+    for (let waiting = this.#memoryWaiters.peek(); waiting !== undefined; waiting = this.#memoryWaiters.peek()) {
+      if (!waiting.isSettled && !this.#admit(waiting)) return;
+      this.#memoryWaiters.shift();
+    }
   }
 
   #wakeReady(): void {

@@ -1,10 +1,13 @@
 import type { DeliveryError, Fate } from '../errors.ts';
+import type { RecordWatch } from '../observe/hooks.ts';
+import { WatchedRecord } from '../observe/watched-record.ts';
 import { type BatchAcknowledgement, RecordMetadata } from '../record.ts';
 import type { RecordBatchWriter } from '../record-batch/index.ts';
 import type { Attempt } from '../sender/attempt.ts';
 import { Deadline } from '../sender/deadline-queue.ts';
 import type { FlushGroup } from './flush-tracker.ts';
 import type { PartitionQueue } from './partition-queue.ts';
+import { type SettlerFirst, type SettlerSecond, tellFailure, tellSuccess } from './settler.ts';
 
 /**
  * - `open`: takes records.
@@ -24,20 +27,6 @@ const transitions: Readonly<Record<BatchState, readonly BatchState[]>> = {
   resolving: ['inFlight', 'retrying', 'ready', 'settled'],
   settled: [],
 };
-
-/** Called once per record of a `sendBatch` call. */
-export interface CallSettler {
-  settle(index: number, error: Error | null, metadata: RecordMetadata | null): void;
-}
-
-export type OnSettled = (error: Error | null, metadata: RecordMetadata | null) => void;
-
-/**
- * Who hears of one record. `send` leaves its promise's resolve and reject, `enqueue` a callback and nothing, `sendBatch` its
- * settler and the record's place in the call. Two slots, because an object a record would cost more than the record.
- */
-export type SettlerFirst = ((metadata: RecordMetadata) => void) | OnSettled | CallSettler | undefined;
-export type SettlerSecond = ((error: Error) => void) | number | undefined;
 
 const never = Number.NEGATIVE_INFINITY;
 
@@ -147,6 +136,12 @@ export class ProducerBatch extends Deadline {
     this.#timestamps = whole.#timestamps.slice(from, to);
   }
 
+  /** Visits what hooks watch among its records, in their order. */
+  eachWatched(visit: (watch: RecordWatch) => void): void {
+    if (this.#firsts === null) return;
+    for (const first of this.#firsts) if (first instanceof WatchedRecord) visit(first.watch);
+  }
+
   dropSettlers(): void {
     this.#firsts = null;
   }
@@ -161,18 +156,7 @@ export class ProducerBatch extends Deadline {
       const first = firsts[index];
       if (first === undefined) continue;
       const metadata = new RecordMetadata(acknowledgement, index, this.#timestamps[index]!);
-      const second = this.#seconds[index];
-      if (typeof second === 'function') {
-        (first as (metadata: RecordMetadata) => void)(metadata);
-      } else if (typeof second === 'number') {
-        (first as CallSettler).settle(second, null, metadata);
-      } else {
-        try {
-          (first as OnSettled)(null, metadata);
-        } catch (error) {
-          onCallbackError(error);
-        }
-      }
+      tellSuccess(first, this.#seconds[index], metadata, onCallbackError);
     }
   }
 
@@ -184,18 +168,7 @@ export class ProducerBatch extends Deadline {
     this.#firsts = null;
     let unheard = this.recordCount - firsts.length;
     for (let index = 0; index < firsts.length; index++) {
-      const first = firsts[index];
-      const second = this.#seconds[index];
-      if (first === undefined) unheard++;
-      else if (typeof second === 'function') second(error);
-      else if (typeof second === 'number') (first as CallSettler).settle(second, error, null);
-      else {
-        try {
-          (first as OnSettled)(error, null);
-        } catch (callbackError) {
-          onCallbackError(callbackError);
-        }
-      }
+      if (!tellFailure(firsts[index], this.#seconds[index], error, onCallbackError)) unheard++;
     }
     return unheard;
   }

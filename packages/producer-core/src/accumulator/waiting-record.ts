@@ -1,7 +1,7 @@
 import type { ProducerRecord, RecordBytes, RecordHeaders } from '../record.ts';
 import { Deadline } from '../sender/deadline-queue.ts';
-import type { SettlerFirst, SettlerSecond } from './batch.ts';
 import type { FlushGroup } from './flush-tracker.ts';
+import type { SettlerFirst, SettlerSecond } from './settler.ts';
 import type { TopicState } from './topic-state.ts';
 
 /** A record that could not be appended at once: its topic is not known yet, or memory is full (C14). */
