@@ -16,3 +16,13 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...leaseCases,
   ...transactionCases,
 ];
+
+export {
+  type CrashPoint,
+  type CrashResult,
+  type CrashRun,
+  crashPoints,
+  type Durability,
+  runUntilCrash,
+  takeOverAfterCrash,
+} from './crash-points.ts';
