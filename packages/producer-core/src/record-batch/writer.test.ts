@@ -150,6 +150,19 @@ describe('RecordBatchWriter', () => {
     expect(writer.finish()).toHaveLength(size);
   });
 
+  test('C1: text of three bytes a character is not cut off where the buffer would hold two', () => {
+    const value = '€'.repeat(1000);
+    const writer = new RecordBatchWriter(Buffer.alloc(batchHeaderBytes + 2100), baseTimestampMs);
+    expect(writer.tryAppend(null, value, undefined, baseTimestampMs, unlimited)).toBe('grow');
+  });
+
+  test('C1: empty text fits at the very end of a buffer', () => {
+    const size = batchHeaderBytes + encodedRecordSize('', '', { '': '' });
+    const writer = new RecordBatchWriter(Buffer.alloc(size), baseTimestampMs);
+    expect(writer.tryAppend('', '', { '': '' }, baseTimestampMs, size)).toBe('appended');
+    expect(writer.size).toBe(size);
+  });
+
   test('wrong use throws: a buffer without room for the header, a smaller one to grow into, an empty batch', () => {
     expect(() => new RecordBatchWriter(Buffer.alloc(60), 0)).toThrow(RangeError);
     const writer = new RecordBatchWriter(Buffer.alloc(200), 0);

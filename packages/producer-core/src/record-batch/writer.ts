@@ -18,7 +18,6 @@ function writeField(buffer: Buffer, at: number, bytes: RecordBytes): number {
   }
   const length = bytes.length;
   const contentAt = writeVarint(buffer, at, length);
-  if (length === 0) return contentAt;
   if (typeof bytes !== 'string') {
     buffer.set(bytes, contentAt);
     return contentAt + length;

@@ -134,6 +134,7 @@ describe('snappy', () => {
     ['a length that never ends', 'ffffffffffff'],
     ['a block past the end', '82534e41505059000000000100000001000000ff0000'],
     ['a negative block length', '82534e41505059000000000100000001ffffffff0000'],
+    ['a block length that leads back to itself', '82534e41505059000000000100000001fffffffc0000'],
     ['half a block length', '82534e415050590000000001000000010000'],
   ])('%s is refused', (_, hex) => {
     expect(errorOf(() => snappy.decompress(Buffer.from(hex, 'hex'), limit)).code).toBe('DECOMPRESSION_FAILED');
@@ -166,8 +167,6 @@ describe('lz4', () => {
   test.each([
     ['another magic', changed(0, 5)],
     ['another version', changed(4, 0xa0)],
-    ['dependent blocks', changed(4, 0x40)],
-    ['a dictionary', changed(4, 0x61)],
     ['an unknown block size', changed(5, 0x30)],
     ['a wrong header checksum', changed(6, javaFrame[6]! ^ 1)],
     ['a block past the end', changed(7, 0xff)],
@@ -176,13 +175,27 @@ describe('lz4', () => {
   ])('a frame with %s is refused', (_, frame) => {
     expect(errorOf(() => lz4.decompress(frame, limit)).code).toBe('DECOMPRESSION_FAILED');
   });
+
+  test.each([
+    ['dependent blocks', 0x40],
+    ['a dictionary', 0x61],
+  ])('a frame with %s is refused, whatever its header checksum', (_, flags) => {
+    for (let checksum = 0; checksum < 256; checksum++) {
+      const frame = Buffer.from(javaFrame);
+      frame[4] = flags;
+      frame[6] = checksum;
+      expect(errorOf(() => lz4.decompress(frame, limit)).code).toBe('DECOMPRESSION_FAILED');
+    }
+  });
 });
 
 describe('zstd', () => {
   test('a frame that asks for a larger window than its limit allows is refused', () => {
-    // The window descriptor says 2^31 bytes.
-    const frame = Buffer.from('28b52ffd00a801000000', 'hex');
-    expect(errorOf(() => byName.get('zstd')!.decompress(frame, limit)).code).toBe('DECOMPRESSED_TOO_LARGE');
+    // No records, but a window of 2^27 bytes.
+    const frame = Buffer.from('28b52ffd0088010000', 'hex');
+    const zstd = byName.get('zstd')!;
+    expect(errorOf(() => zstd.decompress(frame, limit)).code).toBe('DECOMPRESSED_TOO_LARGE');
+    expect(zstd.decompress(frame, 2 ** 27)).toHaveLength(0);
   });
 
   test('reads a window of 8 MiB under a small limit, since high levels write it for any content', () => {

@@ -93,7 +93,7 @@ export function checkLz4Frame(frame: Buffer, maxBytes: number): void {
     if (size === 0) break;
     const isStored = size >= notCompressedBit;
     const blockBytes = isStored ? size - notCompressedBit : size;
-    if (blockBytes > blockBytesMax || blockBytes > frame.length - at) throw malformed(`a block of ${blockBytes} bytes`);
+    if (blockBytes > frame.length - at) throw malformed(`a block of ${blockBytes} bytes`);
     if (isStored) storedBytes += blockBytes;
     else {
       compressedBytesMax += Math.min(blockBytesMax, blockBytes * expansionMax);
