@@ -1,6 +1,6 @@
 /** What applications use. */
 
-export type { OnSettled } from './accumulator/batch.ts';
+export type { OnSettled } from './accumulator/settler.ts';
 export {
   AuthorizationError,
   BufferFullError,
@@ -25,7 +25,11 @@ export type {
   BatchOutcome,
   ProducerEvent,
   ProducerHooks,
+  ProducerIdOutcome,
+  ProducerIdRequest,
+  ProducerInfo,
   ProducerLogger,
+  RecordWatch,
 } from './observe/hooks.ts';
 export type { Partitioner, ProducerOptions } from './options.ts';
 export {

@@ -1,5 +1,5 @@
 import { ConfigError } from './errors.ts';
-import type { ProducerHooks, ProducerLogger } from './observe/hooks.ts';
+import { hookNames, type ProducerHooks, type ProducerLogger } from './observe/hooks.ts';
 import type { ProducerRecord } from './record.ts';
 import type { CompressionCodec, CompressionName } from './record-batch/index.ts';
 import { platformRuntime, type Runtime } from './runtime.ts';
@@ -100,7 +100,6 @@ const methodsOf =
     if (missing.length > 0) fail(name, `an object with ${methods.join(', ')} (missing: ${missing.join(', ')})`, value);
   };
 
-const hookNames = ['onBatchDrained', 'onAttemptStarted', 'onAttemptEnded', 'onBatchSettled', 'onEvent'];
 const codecNames = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
 
 const checks: Readonly<Record<keyof ProducerOptions, Check>> = {
@@ -139,7 +138,7 @@ const checks: Readonly<Record<keyof ProducerOptions, Check>> = {
   hooks: (name, value) => {
     if (value === null || typeof value !== 'object') fail(name, 'an object of hook functions', value);
     for (const [hook, call] of Object.entries(value as object)) {
-      if (!hookNames.includes(hook)) {
+      if (!(hookNames as readonly string[]).includes(hook)) {
         throw new ConfigError(`Option hooks has no hook ${hook}; there are ${hookNames.join(', ')}.`, [
           `hooks.${hook}`,
         ]);

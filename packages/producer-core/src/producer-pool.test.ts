@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ChurnWatch } from './churn.ts';
 import { ConfigError } from './errors.ts';
+import { guaranteesOf } from './guarantees.ts';
+import type { ProducerInfo } from './observe/hooks.ts';
 import { Observer } from './observe/observer.ts';
+import { resolveOptions } from './options.ts';
 import { watch } from './producer.testkit.ts';
 import { createProducer, type Producer } from './producer.ts';
 import { createProducerPool } from './producer-pool.ts';
@@ -112,10 +115,16 @@ describe('C16: the pool', () => {
   });
 });
 
+const producerInfo: ProducerInfo = {
+  clientId: 'payments',
+  guarantees: guaranteesOf(resolveOptions({ transport: new ScriptedTransport() })),
+  stats: () => expect.unreachable(),
+};
+
 describe('C16: churn', () => {
   test('many short-lived producers warn once, with the count and the way to share one', () => {
     const warnings: string[] = [];
-    const observer = new Observer({}, { info: () => {}, warn: (message) => warnings.push(message) });
+    const observer = new Observer({}, { info: () => {}, warn: (message) => warnings.push(message) }, producerInfo);
     const churn = new ChurnWatch();
     for (let index = 0; index < 30; index++) churn.closed(index * 1_000, index * 1_000 + 10, observer);
     expect(warnings).toHaveLength(1);
@@ -125,7 +134,7 @@ describe('C16: churn', () => {
 
   test('producers that live long, or come seldom, do not', () => {
     const warnings: string[] = [];
-    const observer = new Observer({}, { info: () => {}, warn: (message) => warnings.push(message) });
+    const observer = new Observer({}, { info: () => {}, warn: (message) => warnings.push(message) }, producerInfo);
     const churn = new ChurnWatch();
     for (let index = 0; index < 30; index++) churn.closed(0, 100_000 + index, observer);
     for (let index = 0; index < 30; index++) churn.closed(index * 100_000, index * 100_000 + 10, observer);

@@ -98,7 +98,8 @@ function wrongBytes(field: string, value: unknown): ConfigError {
   );
 }
 
-function checkHeaders(headers: unknown): void {
+/** @throws {ConfigError} naming the header. */
+export function checkHeaders(headers: unknown): void {
   if (headers === null || typeof headers !== 'object' || headers instanceof Uint8Array) {
     throw new ConfigError(
       `The record's headers must be an object or an array of [name, value] pairs, not ${kindOf(headers)}.`,

@@ -1,5 +1,7 @@
 import type { ProducerBatch } from '../accumulator/batch.ts';
+import { checkHeaders, type ProducerRecord, type RecordHeaders, type RecordMetadata } from '../record.ts';
 import type { Attempt } from '../sender/attempt.ts';
+import { BatchView } from './batch-view.ts';
 import type {
   AttemptInfo,
   AttemptOutcome,
@@ -7,31 +9,109 @@ import type {
   BatchOutcome,
   ProducerEvent,
   ProducerHooks,
+  ProducerIdOutcome,
+  ProducerIdRequest,
+  ProducerInfo,
   ProducerLogger,
+  RecordWatch,
 } from './hooks.ts';
 
 /** Calls hooks and logger, and survives them: their failures are counted (`hookFailures`) and go no further. */
 export class Observer {
   hookFailures = 0;
   unheardFailures = 0;
+  /** Asked once a record, so it is a field. */
+  readonly watchesRecords: boolean;
   readonly #hooks: ProducerHooks;
   readonly #logger: ProducerLogger | undefined;
+  readonly #producer: ProducerInfo;
+  readonly #batches = new WeakMap<ProducerBatch, BatchInfo>();
   readonly #attempts = new WeakMap<Attempt, AttemptInfo>();
 
-  constructor(hooks: ProducerHooks, logger: ProducerLogger | undefined) {
+  constructor(hooks: ProducerHooks, logger: ProducerLogger | undefined, producer: ProducerInfo) {
     this.#hooks = hooks;
     this.#logger = logger;
+    this.#producer = producer;
+    this.watchesRecords = hooks.onRecord !== undefined;
+  }
+
+  producerStarted(): void {
+    this.#guard(() => this.#hooks.onProducerStarted?.(this.#producer));
+  }
+
+  producerClosed(): void {
+    this.#guard(() => this.#hooks.onProducerClosed?.(this.#producer));
+  }
+
+  producerIdRequested(reason: ProducerIdRequest['reason'], startedAtMs: number): ProducerIdRequest {
+    const request: ProducerIdRequest = { producer: this.#producer, reason, startedAtMs };
+    this.#guard(() => this.#hooks.onProducerIdRequested?.(request));
+    return request;
+  }
+
+  producerIdAnswered(request: ProducerIdRequest, outcome: ProducerIdOutcome): void {
+    this.#guard(() => this.#hooks.onProducerIdAnswered?.(request, outcome));
+  }
+
+  /** Called in the caller's async context. `null` when no hook goes on with the record. */
+  record(record: ProducerRecord): RecordWatch | null {
+    try {
+      const watch = this.#hooks.onRecord!(record, this.#producer);
+      if (watch instanceof Promise) this.#catch(watch);
+      return typeof watch === 'object' && watch !== null ? watch : null;
+    } catch {
+      this.hookFailures++;
+      return null;
+    }
+  }
+
+  /** The headers that a hook wants, if they can be written. */
+  headersOf({ headers }: RecordWatch): RecordHeaders | undefined {
+    if (headers === undefined) return undefined;
+    try {
+      checkHeaders(headers);
+      return headers;
+    } catch {
+      this.hookFailures++;
+      return undefined;
+    }
+  }
+
+  recordSettled(watch: RecordWatch, error: Error | null, metadata: RecordMetadata | null): void {
+    this.#guard(() => watch.onSettled?.(error, metadata));
+  }
+
+  recordRefused(topic: unknown, error: unknown): void {
+    if (this.#hooks.onRecordRefused === undefined) return;
+    this.#guard(() =>
+      this.#hooks.onRecordRefused!(typeof topic === 'string' ? topic : null, error as Error, this.#producer),
+    );
   }
 
   batchDrained(batch: ProducerBatch): void {
+    if (this.watchesRecords) {
+      batch.eachWatched((watch) => {
+        if (watch.onDrained !== undefined) this.#guard(() => watch.onDrained!(this.#view(batch)));
+      });
+    }
     if (this.#hooks.onBatchDrained === undefined) return;
-    this.#guard(() => this.#hooks.onBatchDrained!(describe(batch)));
+    this.#guard(() => this.#hooks.onBatchDrained!(this.#view(batch)));
+  }
+
+  batchSplit(batch: ProducerBatch, parts: readonly ProducerBatch[]): void {
+    if (this.#hooks.onBatchSplit === undefined) return;
+    this.#guard(() =>
+      this.#hooks.onBatchSplit!(
+        this.#view(batch),
+        parts.map((part) => this.#view(part)),
+      ),
+    );
   }
 
   attemptStarted(attempt: Attempt): void {
     if (this.#hooks.onAttemptStarted === undefined && this.#hooks.onAttemptEnded === undefined) return;
     const info: AttemptInfo = {
-      batch: describe(attempt.batch),
+      batch: this.#view(attempt.batch),
       number: attempt.number,
       brokerId: attempt.lane.brokerId,
       startedAtMs: attempt.startedAtMs,
@@ -54,11 +134,11 @@ export class Observer {
   }
 
   batchSettled(batch: ProducerBatch, outcome: BatchOutcome): void {
-    this.#guard(() => this.#hooks.onBatchSettled?.(describe(batch), outcome));
+    this.#guard(() => this.#hooks.onBatchSettled?.(this.#view(batch), outcome));
   }
 
   event(event: ProducerEvent): void {
-    this.#guard(() => this.#hooks.onEvent?.(event));
+    this.#guard(() => this.#hooks.onEvent?.(event, this.#producer));
   }
 
   info(message: string): void {
@@ -71,11 +151,6 @@ export class Observer {
     else this.#guard(() => this.#logger!.warn(message));
   }
 
-  /** Runs a caller's callback. */
-  call(callback: () => void): void {
-    this.#guard(callback);
-  }
-
   /** Records failed and nobody listens: said all the same. */
   unheard(topic: string, partition: number, records: number, error: Error): void {
     this.unheardFailures += records;
@@ -86,23 +161,26 @@ export class Observer {
     this.hookFailures++;
   };
 
-  #guard(call: () => void): void {
+  #view(batch: ProducerBatch): BatchInfo {
+    let view = this.#batches.get(batch);
+    if (view === undefined) {
+      view = new BatchView(batch, this.#producer);
+      this.#batches.set(batch, view);
+    }
+    return view;
+  }
+
+  #guard(call: () => unknown): void {
     try {
-      call();
+      const returned = call();
+      if (returned instanceof Promise) this.#catch(returned);
     } catch {
       this.hookFailures++;
     }
   }
-}
 
-function describe(batch: ProducerBatch): BatchInfo {
-  return {
-    topic: batch.queue.topic.topic,
-    partition: batch.queue.partition,
-    recordCount: batch.recordCount,
-    sizeBytes: batch.bytes.length,
-    producerId: batch.producerId,
-    epoch: batch.epoch,
-    baseSequence: batch.baseSequence,
-  };
+  /** An async hook is not waited for; its rejection must not become an unhandled one. */
+  #catch(promise: Promise<unknown>): void {
+    promise.catch(this.callbackFailed);
+  }
 }

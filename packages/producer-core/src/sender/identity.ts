@@ -1,4 +1,6 @@
 import { ProtocolError, SendonceError, TransportError } from '../errors.ts';
+import type { ProducerIdRequest } from '../observe/hooks.ts';
+import type { Observer } from '../observe/observer.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ProducerIdentity, Transport } from '../transport/transport.ts';
 import type { DeadlineQueue } from './deadline-queue.ts';
@@ -16,19 +18,27 @@ export class Identity {
   readonly #runtime: Runtime;
   readonly #deadlines: DeadlineQueue;
   readonly #retries: RetryPolicyOptions;
+  readonly #observer: Observer;
   #asking: Promise<ProducerIdentity> | null = null;
 
-  constructor(transport: Transport, runtime: Runtime, deadlines: DeadlineQueue, retries: RetryPolicyOptions) {
+  constructor(
+    transport: Transport,
+    runtime: Runtime,
+    deadlines: DeadlineQueue,
+    retries: RetryPolicyOptions,
+    observer: Observer,
+  ) {
     this.#transport = transport;
     this.#runtime = runtime;
     this.#deadlines = deadlines;
     this.#retries = retries;
+    this.#observer = observer;
   }
 
   /** An id that is not `used`: the current one when it is another, else a new one. One question for all who ask. */
   async after(used: bigint, signal: AbortSignal): Promise<ProducerIdentity> {
     if (this.current.producerId !== used) return this.current;
-    this.#asking ??= this.#ask(Number.POSITIVE_INFINITY, signal).finally(() => {
+    this.#asking ??= this.#ask('epochs-used-up', Number.POSITIVE_INFINITY, signal).finally(() => {
       this.#asking = null;
     });
     return await this.#asking;
@@ -36,14 +46,14 @@ export class Identity {
 
   /** The first id, asked for until `maxBlockMs` has passed. */
   async first(maxBlockMs: number, signal: AbortSignal): Promise<void> {
-    await this.#ask(this.#runtime.monotonicMs() + maxBlockMs, signal);
+    await this.#ask('start', this.#runtime.monotonicMs() + maxBlockMs, signal);
   }
 
-  async #ask(untilMs: number, signal: AbortSignal): Promise<ProducerIdentity> {
+  async #ask(reason: ProducerIdRequest['reason'], untilMs: number, signal: AbortSignal): Promise<ProducerIdentity> {
     for (let failures = 1; ; failures++) {
       signal.throwIfAborted();
       try {
-        this.current = await this.#transport.initProducerId();
+        this.current = await this.#askOnce(reason);
         return this.current;
       } catch (error) {
         const pauseMs = backoffMs(this.#retries, failures, this.#runtime.random());
@@ -51,6 +61,20 @@ export class Identity {
         if (!isTransient(error) || isLate) throw this.#failed(error, isLate);
         await this.#pause(pauseMs, signal);
       }
+    }
+  }
+
+  async #askOnce(reason: ProducerIdRequest['reason']): Promise<ProducerIdentity> {
+    const request = this.#observer.producerIdRequested(reason, this.#runtime.monotonicMs());
+    const answered = (identity: ProducerIdentity | null, error: Error | null): void =>
+      this.#observer.producerIdAnswered(request, { endedAtMs: this.#runtime.monotonicMs(), identity, error });
+    try {
+      const identity = await this.#transport.initProducerId();
+      answered(identity, null);
+      return identity;
+    } catch (error) {
+      answered(null, error instanceof Error ? error : new Error(String(error)));
+      throw error;
     }
   }
 

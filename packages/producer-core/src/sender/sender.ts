@@ -5,6 +5,7 @@ import { type DeliveryError, ProducerFencedError, TransportError } from '../erro
 import type { Observer } from '../observe/observer.ts';
 import type { ResolvedOptions } from '../options.ts';
 import { stampBatch } from '../record-batch/index.ts';
+import { protocolErrorName } from '../transport/protocol-errors.ts';
 import type { PartitionResult, ProducerIdentity } from '../transport/transport.ts';
 import type { Attempt } from './attempt.ts';
 import { BrokerLane } from './broker-lane.ts';
@@ -308,7 +309,16 @@ export class Sender {
     const left = error.sent !== 'no';
     stats.attemptsLost++;
     if (observer.watchesAttempts) {
-      observer.attemptEnded(attempt, { endedAtMs: nowMs, action: 'lost', errorCode: null, baseOffset: -1n, error });
+      observer.attemptEnded(attempt, {
+        endedAtMs: nowMs,
+        action: 'lost',
+        effect: left ? 'maybe' : 'none',
+        errorCode: null,
+        errorName: error.code,
+        isOldest: queue.sequencer.numbered[0] === batch,
+        baseOffset: -1n,
+        error,
+      });
     }
     if (!queue.sequencer.attemptEnded(attempt, left)) return;
     if (left) {
@@ -342,7 +352,10 @@ export class Sender {
       observer.attemptEnded(attempt, {
         endedAtMs: nowMs,
         action: row.action,
+        effect: row.effect,
         errorCode: result.errorCode,
+        errorName: error === null ? null : protocolErrorName(result.errorCode),
+        isOldest: sequencer.numbered[0] === batch,
         baseOffset: result.baseOffset,
         error,
       });
@@ -433,6 +446,7 @@ export class Sender {
       accumulator.release(batch);
       for (const half of halves) accumulator.prepare(half);
       this.#ports.stats.splits++;
+      this.#ports.observer.batchSplit(batch, halves);
       const { topic, partition } = queue;
       this.#ports.observer.event({
         type: 'batch-split',
