@@ -18,6 +18,8 @@ export {
   TransportError,
 } from './errors.ts';
 export type { Guarantees } from './guarantees.ts';
+export { channelHooks, type RecordMessage } from './observe/channel-hooks.ts';
+export { combineHooks } from './observe/combine-hooks.ts';
 export type {
   AttemptInfo,
   AttemptOutcome,

@@ -5,11 +5,12 @@ import type { BatchInfo, ProducerInfo } from './hooks.ts';
 export class BatchView implements BatchInfo {
   readonly producer: ProducerInfo;
   readonly #batch: ProducerBatch;
-  #sizeBytes = 0;
+  #sizeBytes: number;
 
   constructor(batch: ProducerBatch, producer: ProducerInfo) {
     this.#batch = batch;
     this.producer = producer;
+    this.#sizeBytes = batch.bytes.length;
   }
 
   get topic(): string {

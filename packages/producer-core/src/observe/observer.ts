@@ -65,11 +65,21 @@ export class Observer {
     }
   }
 
-  /** The headers that a hook wants, if they can be written. */
-  headersOf({ headers }: RecordWatch): RecordHeaders | undefined {
-    if (headers === undefined) return undefined;
+  /** Whether a hook wants to hear of the record again. */
+  hears(watch: RecordWatch): boolean {
     try {
-      checkHeaders(headers);
+      return watch.onSettled !== undefined || watch.onDrained !== undefined;
+    } catch {
+      this.hookFailures++;
+      return false;
+    }
+  }
+
+  /** The headers that a hook wants, if they can be written. */
+  headersOf(watch: RecordWatch): RecordHeaders | undefined {
+    try {
+      const { headers } = watch;
+      if (headers !== undefined) checkHeaders(headers);
       return headers;
     } catch {
       this.hookFailures++;

@@ -49,7 +49,7 @@ export function takeWatched(
     return;
   }
   const headers = observer.headersOf(watch);
-  const hears = watch.onSettled !== undefined || watch.onDrained !== undefined;
+  const hears = observer.hears(watch);
   const settler = hears ? new WatchedRecord(watch, first, second, observer) : first;
   const place = hears ? 0 : second;
   try {
