@@ -1,10 +1,9 @@
-import type { PostgresClient, PostgresPool } from './pg-database.ts';
-import { PgDatabase } from './pg-database.ts';
+import { type ClientOf, PgDatabase, type PostgresClient, type PostgresPool } from './pg-database.ts';
 import { PGliteDatabase, type PGliteDatabaseLike, type PGliteTransaction } from './pglite-database.ts';
 import { DatabaseStore, type PostgresStore, type PostgresStoreOptions } from './store.ts';
 
 export type { IsolationLevel } from './database.ts';
-export type { PostgresClient, PostgresPool } from './pg-database.ts';
+export type { ClientOf, PostgresClient, PostgresPool } from './pg-database.ts';
 export type { PGliteDatabaseLike, PGliteTransaction } from './pglite-database.ts';
 export type { PostgresStore, PostgresStoreOptions } from './store.ts';
 
@@ -13,11 +12,13 @@ export type { PostgresStore, PostgresStoreOptions } from './store.ts';
  * end; PgBouncer in transaction mode may stand between. The handler's `client` is the pool's client, inside the
  * transaction: it must not end that itself.
  */
-export function postgresStore<Client extends PostgresClient>(
-  options: PostgresStoreOptions & { readonly pool: PostgresPool<Client> },
-): PostgresStore<Client> {
+export function postgresStore<Pool extends PostgresPool>(
+  options: PostgresStoreOptions & { readonly pool: Pool },
+): PostgresStore<ClientOf<Pool>> {
   const { pool, ...rest } = options;
-  return new DatabaseStore(new PgDatabase(pool), rest);
+  // The type of `connect` says so; a generic pool can't be followed that far.
+  const connectable = pool as PostgresPool as PostgresPool<PostgresClient & ClientOf<Pool>>;
+  return new DatabaseStore(new PgDatabase<ClientOf<Pool>>(connectable), rest);
 }
 
 /**

@@ -16,9 +16,17 @@ export interface PostgresClient {
 }
 
 /** The part of `pg`'s `Pool` that is used. */
-export interface PostgresPool<Client extends PostgresClient> {
+export interface PostgresPool<Client extends PostgresClient = PostgresClient> {
   connect(): Promise<Client>;
 }
+
+/** The client that a pool gives out. `pg` also declares a `connect` with a callback, of which this takes no notice. */
+export type ClientOf<Pool extends PostgresPool> = Pool['connect'] extends {
+  (): Promise<infer Client extends PostgresClient>;
+  (callback: never): unknown;
+}
+  ? Client
+  : never;
 
 /** `pg`: one pooled connection for each transaction. */
 export class PgDatabase<Client extends PostgresClient> implements Database<Client> {
