@@ -182,9 +182,9 @@ describe('M3: bytes that are not a sound batch are a typed error that names the 
     ],
     [
       'a number that runs out of its record',
-      () => changed((copy) => copy.writeInt8(12, 61), batchOfRecord(0, 0, 0, 1, 1, 0x80, 0)),
+      () => changed((copy) => copy.writeInt8(12, 61), batchOfRecord(0, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 0, 1, 1, 0)),
       'INVALID_RECORD',
-      'records[0].headerCount',
+      'records[0].timestampDelta',
     ],
     [
       'a number that never ends',

@@ -93,12 +93,12 @@ export function checkLz4Frame(frame: Buffer, maxBytes: number): void {
     if (size === 0) break;
     const isStored = size >= notCompressedBit;
     const blockBytes = isStored ? size - notCompressedBit : size;
-    if (blockBytes > frame.length - at) throw malformed(`a block of ${blockBytes} bytes`);
     if (isStored) storedBytes += blockBytes;
     else {
       compressedBytesMax += Math.min(blockBytesMax, blockBytes * expansionMax);
       blocks.push(frame.subarray(at, at + blockBytes));
     }
+    // Past the end, for a block that is cut off: then there is no end mark.
     at += blockBytes + (hasBlockChecksums ? checksumBytes : 0);
   }
   at += hasContentChecksum ? checksumBytes : 0;
