@@ -1,7 +1,7 @@
 export type { CompressionCodec, CompressionName } from './codecs/codec.ts';
 export { type CodecName, loadAvailableCodecs, loadCodec } from './codecs/load-codec.ts';
 export { compressBatch } from './compress.ts';
-export { crc32c, crc32cImplementation } from './crc32c.ts';
+export { crc32c } from './crc32c.ts';
 export {
   type BatchNumbers,
   batchHeaderBytes,
@@ -16,18 +16,15 @@ export {
   writeBatchCrc,
 } from './header.ts';
 export {
-  checkBatch,
   type DecodedBatch,
   type DecodeOptions,
   decodeRecordBatch,
   decodeRecordBatches,
   decodeRecords,
-  type RawBatch,
-  readBatches,
 } from './reader.ts';
 export { RecordBatchError, type RecordBatchErrorCode } from './record-batch-error.ts';
 export type { DecodedRecord } from './record-cursor.ts';
 export { encodedRecordSize } from './record-size.ts';
-export { lastSequence, sequenceAfter, sequenceDistance } from './sequence.ts';
+export { lastSequence, sequenceAfter } from './sequence.ts';
 export { splitBatch } from './split.ts';
 export { type AppendOutcome, RecordBatchWriter } from './writer.ts';

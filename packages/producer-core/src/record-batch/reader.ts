@@ -32,7 +32,7 @@ export interface DecodedBatch {
 }
 
 /** A batch of a log or of a fetch response, its records not decoded. */
-export interface RawBatch {
+interface RawBatch {
   readonly header: RecordBatchHeader;
   /** A view, not a copy. */
   readonly bytes: Buffer;
@@ -151,7 +151,7 @@ function decompressed(section: Buffer, codecId: number, options: DecodeOptions, 
 }
 
 /**
- * Decodes exactly one batch, and checks everything: the header as `checkBatch` does, then every length and count of every
+ * Decodes exactly one batch, and checks everything: length, magic, CRC and counts, then every length and count of every
  * record. Memory stays within `maxDecompressedBytes`, whatever the bytes say.
  * @throws {RecordBatchError}
  */
@@ -170,7 +170,10 @@ export function decodeRecordBatch(bytes: Uint8Array, options: DecodeOptions = {}
   return { header, sizeBytes, records: decodeRecords(buffer.subarray(0, sizeBytes), header, options) };
 }
 
-/** The records of a batch that was checked by `checkBatch`, e.g. one from `readBatches`. */
+/**
+ * The records of a batch whose header `header` is. For a batch whose CRC and counts were checked before, as a broker does.
+ * @throws {RecordBatchError}
+ */
 export function decodeRecords(batch: Buffer, header: RecordBatchHeader, options: DecodeOptions = {}): DecodedRecord[] {
   const maxBytes = options.maxDecompressedBytes ?? defaultMaxDecompressedBytes;
   const stored = batch.subarray(batchHeaderBytes);

@@ -10,8 +10,3 @@ export function sequenceAfter(sequence: number, count: number): number {
 export function lastSequence(baseSequence: number, recordCount: number): number {
   return sequenceAfter(baseSequence, recordCount - 1);
 }
-
-/** How many places after `from` the sequence number `to` comes, going forward through the wrap: 0 to 2^31-1. */
-export function sequenceDistance(from: number, to: number): number {
-  return to >= from ? to - from : to - from + sequenceModulus;
-}
