@@ -9,7 +9,7 @@ import type {
   LeaseContext,
   TransactionContext,
 } from './handler.ts';
-import { callHook, observed } from './hooks.ts';
+import { callHook, type MessageWatch, type OutcomeEvent, observed } from './hooks.ts';
 import {
   createEachBatch,
   createEachMessage,
@@ -27,6 +27,7 @@ import type { Job, Runner } from './runner.ts';
 import type { DedupStore, MaintenanceStep, StoredOffset, TransactionStore } from './store.ts';
 import { withTimeout } from './timeout.ts';
 import { TransactionRunner } from './transaction-runner.ts';
+import { runWatched, watchMessages } from './watched-message.ts';
 
 /** What the handler of one message gets, given the store. */
 export type ContextOf<S extends DedupStore> =
@@ -208,6 +209,7 @@ class StoreDeduplicator<S extends DedupStore, M extends ConsumedMessage> impleme
   ): Promise<Outcome<R>[]> {
     const startMs = performance.now();
     const sources = messages.map((message) => readSource(message, at));
+    const watches = watchMessages(this.#settings.hooks, messages, (index) => placeOf(sources[index]!));
     const reads = messages.map((message, index) => this.#read(message, sources[index]!, index));
     const groups = groupByKey(reads);
     const job: Job<T, R, Context> = {
@@ -220,8 +222,9 @@ class StoreDeduplicator<S extends DedupStore, M extends ConsumedMessage> impleme
         ),
       offsetsAfter: (found) => (this.#settings.commitOffsets ? nextOffsets(sources, spread(reads, groups, found)) : []),
     };
-    const outcomes = spread(reads, groups, await this.#find(job));
-    this.#report(sources, outcomes, performance.now() - startMs);
+    const watch = watches?.length === 1 ? watches[0] : undefined;
+    const outcomes = spread(reads, groups, await runWatched(watch, () => this.#find(job)));
+    this.#report(sources, outcomes, performance.now() - startMs, watches);
     return outcomes;
   }
 
@@ -270,22 +273,35 @@ class StoreDeduplicator<S extends DedupStore, M extends ConsumedMessage> impleme
     }
   }
 
-  #report(sources: readonly (MessageSource | Failed)[], outcomes: readonly Outcome[], durationMs: number): void {
-    const { namespace, hooks } = this.#settings;
-    if (hooks.onOutcome === undefined) return;
+  #report(
+    sources: readonly (MessageSource | Failed)[],
+    outcomes: readonly Outcome[],
+    durationMs: number,
+    watches: readonly (MessageWatch | undefined)[] | null,
+  ): void {
+    const { hooks } = this.#settings;
+    if (hooks.onOutcome === undefined && watches === null) return;
     for (const [index, outcome] of outcomes.entries()) {
-      const source = sources[index]!;
-      callHook(hooks, hooks.onOutcome, () => ({
-        namespace,
-        store: this.#store.name,
-        source: 'status' in source ? NOWHERE : source,
-        status: outcome.status,
-        key: outcome.key,
-        reason: outcome.status === 'failed' ? outcome.reason : null,
-        error: outcome.status === 'failed' || outcome.status === 'in-progress' ? outcome.error : null,
-        durationMs,
-      }));
+      const event = this.#event(placeOf(sources[index]!), outcome, durationMs);
+      const watch = watches?.[index];
+      if (watch !== undefined) callHook(watch, watch.onOutcome, () => event);
+      callHook(hooks, hooks.onOutcome, () => event);
     }
+  }
+
+  #event(source: MessageSource, outcome: Outcome, durationMs: number): OutcomeEvent {
+    const { status, key } = outcome;
+    return {
+      namespace: this.#settings.namespace,
+      store: this.#store.name,
+      source,
+      status,
+      key,
+      reason: status === 'failed' ? outcome.reason : null,
+      error: status === 'failed' || status === 'in-progress' ? outcome.error : null,
+      first: status === 'duplicate' || status === 'conflict' ? outcome.first : null,
+      durationMs,
+    };
   }
 
   /** Beside the messages, not before them: no message waits for it, and its failure is an event alone. */
@@ -306,6 +322,10 @@ class StoreDeduplicator<S extends DedupStore, M extends ConsumedMessage> impleme
 }
 
 const NOWHERE: MessageSource = { topic: null, partition: null, offset: null };
+
+function placeOf(source: MessageSource | Failed): MessageSource {
+  return 'status' in source ? NOWHERE : source;
+}
 
 function readSource(message: ConsumedMessage, at: TopicPartition | undefined): MessageSource | Failed {
   try {

@@ -1,5 +1,5 @@
-import type { MessageSource } from './message.ts';
-import type { FailureReason, Outcome } from './outcome.ts';
+import type { ConsumedMessage, MessageSource } from './message.ts';
+import type { FailureReason, FirstRun, Outcome } from './outcome.ts';
 
 /** Once for each message that `process` or `processBatch` was given, when its outcome is known. */
 export interface OutcomeEvent {
@@ -11,8 +11,21 @@ export interface OutcomeEvent {
   /** For `failed` only. */
   readonly reason: FailureReason | null;
   readonly error: unknown;
+  /** For `duplicate` and `conflict`: the run that came first. */
+  readonly first: FirstRun | null;
   /** From the call to the outcome; messages of one batch share it. */
   readonly durationMs: number;
+}
+
+/** What a hook gives back for a message that it wants to go on with. */
+export interface MessageWatch {
+  /**
+   * Starts the work of a call that has this one message, such as in an async context of its own: `run: (work) => storage.run(span, work)`.
+   * Called once; `work` does not throw. Not called when a batch has more messages than one.
+   */
+  run?(work: () => void): void;
+  /** Just before the call answers, and before `onOutcome`. */
+  onOutcome?(event: OutcomeEvent): void;
 }
 
 /** What a store is asked to do. `transaction` is claim, handler and commit together. */
@@ -55,6 +68,8 @@ export interface TransactionRetryEvent {
  * processing.
  */
 export interface DedupHooks {
+  /** A message was given to `process` or `processBatch`; once for each, in the caller's async context, before anything is done with it. */
+  onMessage?(message: ConsumedMessage, source: MessageSource): MessageWatch | undefined;
   onOutcome?(event: OutcomeEvent): void;
   onStoreOperation?(event: StoreOperationEvent): void;
   onLeaseTakeover?(event: LeaseTakeoverEvent): void;
@@ -63,6 +78,7 @@ export interface DedupHooks {
 }
 
 export const HOOK_NAMES = [
+  'onMessage',
   'onOutcome',
   'onStoreOperation',
   'onLeaseTakeover',
@@ -71,7 +87,11 @@ export const HOOK_NAMES = [
 ] as const satisfies readonly (keyof DedupHooks)[];
 
 /** Calls one hook, if there is one. The event is built only when it is. */
-export function callHook<E>(hooks: DedupHooks, hook: ((event: E) => void) | undefined, event: () => E): void {
+export function callHook<E>(
+  hooks: DedupHooks | MessageWatch,
+  hook: ((event: E) => void) | undefined,
+  event: () => E,
+): void {
   if (hook === undefined) return;
   try {
     const returned: unknown = hook.call(hooks, event());

@@ -29,6 +29,7 @@ export type {
   DedupHooks,
   LeaseLostEvent,
   LeaseTakeoverEvent,
+  MessageWatch,
   OutcomeEvent,
   StoreOperation,
   StoreOperationEvent,
@@ -45,7 +46,14 @@ export type {
 } from './kafkajs.ts';
 export { IDEMPOTENCY_KEY_HEADER, type KeySource, type KeyValue, MAX_PLAIN_KEY_BYTES } from './key.ts';
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts';
-export type { ConsumedMessage, HeaderValue, MessageHeaders, MessageSource, TopicPartition } from './message.ts';
+export {
+  type ConsumedMessage,
+  type HeaderValue,
+  headerValues,
+  type MessageHeaders,
+  type MessageSource,
+  type TopicPartition,
+} from './message.ts';
 export type { DeduplicatorOptions } from './options.ts';
 export {
   type Committable,
