@@ -36,3 +36,8 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
 export function isTestCode(path: string): boolean {
   return /\.test\.ts$|^(test|examples)\//.test(path);
 }
+
+/** The repository's own tools that work on what packages don't export: decoders are fuzzed one by one. Nothing of it ships. */
+export function mayReachInside(path: string): boolean {
+  return path.startsWith('scripts/fuzz/');
+}

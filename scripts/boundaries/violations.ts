@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Workspace } from '../workspaces.ts';
 import { firstCycle } from './cycles.ts';
 import { importsOf } from './imports.ts';
-import { isTestCode, type PackageRule } from './rules.ts';
+import { isTestCode, mayReachInside, type PackageRule } from './rules.ts';
 
 export interface SourceFile {
   /** Path from the repository's root. */
@@ -68,6 +68,7 @@ export function boundaryViolations({ rules, workspaces, files, rootDependencies 
         const target = posix.join(posix.dirname(path), specifier);
         const owner = workspaces.find(({ folder }) => target === folder || target.startsWith(`${folder}/`));
         if (owner !== undefined && owner !== workspace) {
+          if (mayReachInside(path)) continue;
           report(
             `reaches into ${owner.folder} by path (${specifier}); import ${owner.manifest.name} through its exports`,
           );
