@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { crc32c, crc32cImplementation, plainCrc32c } from './crc32c.ts';
+import { chooseImplementation, crc32c, plainCrc32c } from './crc32c.ts';
 
 const native = createRequire(import.meta.url)('@node-rs/crc32') as { crc32c(bytes: Uint8Array): number };
 
@@ -21,8 +21,12 @@ describe('crc32c', () => {
     expect(plainCrc32c(bytes)).toBe(expected);
   });
 
-  test('is the native one where the package is installed', () => {
-    expect(crc32cImplementation()).toBe('native');
+  test('is the native one where the package is installed, and the plain one where it is not', () => {
+    expect(chooseImplementation().name).toBe('native');
+    const missing = chooseImplementation(() => {
+      throw new Error('Cannot find module');
+    });
+    expect(missing).toMatchObject({ name: 'plain', crc32c: plainCrc32c });
   });
 
   test('the plain fallback and the native package agree on any bytes', () => {

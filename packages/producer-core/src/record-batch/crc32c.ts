@@ -30,10 +30,14 @@ interface Implementation {
   readonly crc32c: Crc32c;
 }
 
-function chooseImplementation(): Implementation {
+function loadNative(): { crc32c: Crc32c } {
+  return createRequire(import.meta.url)('@node-rs/crc32') as { crc32c: Crc32c };
+}
+
+/** The native one where it can be loaded: an optional dependency, with a binary that not every platform has. */
+export function chooseImplementation(load: () => { crc32c: Crc32c } = loadNative): Implementation {
   try {
-    const native = createRequire(import.meta.url)('@node-rs/crc32') as { crc32c: Crc32c };
-    return { name: 'native', crc32c: native.crc32c };
+    return { name: 'native', crc32c: load().crc32c };
   } catch {
     return { name: 'plain', crc32c: plainCrc32c };
   }
@@ -45,10 +49,4 @@ let implementation: Implementation | undefined;
 export function crc32c(bytes: Uint8Array): number {
   implementation ??= chooseImplementation();
   return implementation.crc32c(bytes);
-}
-
-/** `native` where `@node-rs/crc32` could be loaded, else `plain`. */
-export function crc32cImplementation(): 'native' | 'plain' {
-  implementation ??= chooseImplementation();
-  return implementation.name;
 }
