@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ConfigError, ProtocolError, TransportError } from './errors.ts';
 import { bench, watch } from './producer.testkit.ts';
 import { createProducer } from './producer.ts';
+import { loadCodec, readBatchHeader } from './record-batch/index.ts';
 import { ScriptedTransport } from './scripted-transport.testkit.ts';
 import { createSimulatedRuntime } from './testing/index.ts';
 import { protocolErrorCodes } from './transport/protocol-errors.ts';
@@ -70,6 +71,26 @@ describe('C11: refusals', () => {
     for (const request of transport.take()) request.refuse('OUT_OF_ORDER_SEQUENCE_NUMBER');
     await runtime.advance(2_000);
     expect(sends.slice(1).map(({ value }) => value?.offset)).toEqual([10n, 11n]);
+    expect(producer.stats()).toMatchObject({ bufferUsedBytes: 0, pendingRecords: 0 });
+  });
+
+  test('MESSAGE_TOO_LARGE: a compressed batch is split, and its halves are compressed', async () => {
+    const gzip = await loadCodec('gzip');
+    const transport = new ScriptedTransport();
+    transport.codecs = [gzip];
+    const { producer, runtime } = await bench({ compression: gzip }, transport);
+    const sends = ['a', 'b', 'c'].map((value) => watch(producer.send(record(value))));
+    await runtime.settle();
+    transport.only().refuse('MESSAGE_TOO_LARGE');
+    await runtime.settle();
+    const first = transport.only();
+    expect(first.batch).toMatchObject({ baseSequence: 0, values: ['a', 'b'] });
+    expect(readBatchHeader(Buffer.from(first.batch.hex, 'hex')).codecId).toBe(1);
+    first.answer({ baseOffset: 0n });
+    await runtime.settle();
+    transport.only().answer({ baseOffset: 2n });
+    await runtime.settle();
+    expect(sends.map(({ value }) => value?.offset)).toEqual([0n, 1n, 2n]);
     expect(producer.stats()).toMatchObject({ bufferUsedBytes: 0, pendingRecords: 0 });
   });
 
@@ -540,6 +561,31 @@ describe('C19: old timestamps', () => {
     await runtime.settle();
     const reports = events.filter(({ type }) => type === 'retries-unprotected');
     expect(reports).toMatchObject([{ topic: 'payments', timestamp: old }, { topic: 'other' }]);
+  });
+});
+
+describe('C7: a producer that the broker may have forgotten', () => {
+  test('has one batch in flight after a long pause, and whenever its records are old', async () => {
+    const { producer, runtime, transport } = await bench({ producerIdExpirationMs: 10_000, lingerMs: 0 });
+    const inFlight = async (timestamp?: number): Promise<number> => {
+      for (const value of ['a', 'b']) {
+        watch(producer.send({ ...record(value), timestamp }));
+        await runtime.settle();
+      }
+      const requests = transport.take();
+      for (const request of requests) request.answer();
+      await runtime.settle();
+      for (const request of transport.take()) request.answer();
+      await runtime.settle();
+      return requests.length;
+    };
+    expect(await inFlight()).toBe(1);
+    expect(await inFlight()).toBe(2);
+    await runtime.advance(5_000);
+    expect(await inFlight()).toBe(1);
+    expect(await inFlight()).toBe(2);
+    expect(await inFlight(runtime.wallClockMs() - 8_000)).toBe(2);
+    expect(await inFlight()).toBe(1);
   });
 });
 

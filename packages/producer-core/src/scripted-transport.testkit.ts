@@ -1,5 +1,5 @@
 import { TransportError } from './errors.ts';
-import { decodeRecordBatch, readBatchHeader } from './record-batch/index.ts';
+import { type CompressionCodec, decodeRecordBatch, readBatchHeader } from './record-batch/index.ts';
 import { protocolErrorCodes } from './transport/protocol-errors.ts';
 import type {
   ClusterMetadata,
@@ -29,7 +29,7 @@ export class SentRequest {
   #resolve: (results: PartitionResult[]) => void = () => {};
   #reject: (error: Error) => void = () => {};
 
-  constructor(brokerId: number, request: ProduceRequest, isDecoded: boolean) {
+  constructor(brokerId: number, request: ProduceRequest, isDecoded: boolean, codecs: readonly CompressionCodec[]) {
     this.brokerId = brokerId;
     this.request = request;
     this.batches = request.partitions.map(({ topic, partition, batch }) => {
@@ -40,7 +40,7 @@ export class SentRequest {
         producerId: header.producerId,
         epoch: header.producerEpoch,
         baseSequence: header.baseSequence,
-        values: isDecoded ? decodeRecordBatch(batch).records.map(({ value }) => String(value)) : [],
+        values: isDecoded ? decodeRecordBatch(batch, { codecs }).records.map(({ value }) => String(value)) : [],
         hex: Buffer.from(batch).toString('hex'),
       };
     });
@@ -100,6 +100,7 @@ export class ScriptedTransport implements Transport {
   isClosed = false;
   /** Off where a test's codec writes what nobody can read. */
   inspectBatches = true;
+  codecs: readonly CompressionCodec[] = [];
   /** Replaces the answers a test does not want to be automatic. */
   onConnect: (signal: AbortSignal | undefined) => Promise<void> = async () => {};
   onMetadata: ((topics: readonly string[]) => Promise<ClusterMetadata>) | null = null;
@@ -162,7 +163,7 @@ export class ScriptedTransport implements Transport {
   }
 
   produce(brokerId: number, request: ProduceRequest): Promise<PartitionResult[]> {
-    const sent = new SentRequest(brokerId, request, this.inspectBatches);
+    const sent = new SentRequest(brokerId, request, this.inspectBatches, this.codecs);
     this.requests.push(sent);
     this.onProduce(sent);
     return sent.reply;

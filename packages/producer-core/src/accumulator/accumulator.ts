@@ -77,6 +77,11 @@ export class Accumulator {
     this.pool = new BufferPool(options.bufferMemory, options.batchSize);
   }
 
+  /** What reads the batches that this producer compressed. */
+  get codecs(): readonly CompressionCodec[] {
+    return this.#codec === null ? [] : [this.#codec];
+  }
+
   /** Whether callers of `enqueue` may go on: at least half of the memory is free, and nobody waits for it. */
   get hasRoom(): boolean {
     return this.pool.usedBytes * 2 <= this.pool.limitBytes && this.#memoryWaiters.length === 0;
@@ -203,6 +208,7 @@ export class Accumulator {
     queue.openIsDue = false;
     this.#deadlines.remove(queue.linger);
     batch.bytes = writer.finish();
+    batch.maxTimestampMs = writer.maxTimestampMs;
     batch.writer = null;
     batch.moveTo('ready');
     queue.capacityHintBytes = batch.bytes.length;

@@ -47,6 +47,8 @@ export class ProducerBatch extends Deadline {
   /** False while a codec works on another thread. */
   prepared = false;
   recordCount = 0;
+  /** The newest record's timestamp. */
+  maxTimestampMs = 0;
   /** Bytes at which it is full. */
   limitBytes = 0;
   /** The broker's timestamp, once it answered with one. */

@@ -64,7 +64,7 @@ class Partition {
   drain(): Attempt[] {
     const attempts: Attempt[] = [];
     for (;;) {
-      const next = this.sequencer.next(this.lane);
+      const next = this.sequencer.next(this.lane, this.nowMs);
       const batch = next === 'unsent' ? this.queue.ready[0] : next;
       if (batch === null || batch === undefined) return attempts;
       if (next === 'unsent') {
@@ -93,7 +93,7 @@ class Partition {
 
   stored(attempt: Attempt, offset: bigint): void {
     this.sequencer.attemptEnded(attempt, true);
-    this.sequencer.stored(attempt, offset, this.nowMs);
+    this.sequencer.stored(attempt, offset, this.nowMs, this.nowMs + 500_000);
   }
 
   outOfOrder(
@@ -231,7 +231,7 @@ describe('the window', () => {
     partition.stored(first, 2n);
     expect(partition.drain()).toHaveLength(2);
     partition.sequencer.leaderChanged(partition.nowMs);
-    expect(partition.sequencer.gateIsOpen(partition.lane)).toBe(false);
+    expect(partition.sequencer.gateIsOpen(partition.lane, partition.nowMs)).toBe(false);
   });
 
   test('C7: an answer that was under way when the connection broke opens no gate', () => {
@@ -240,7 +240,18 @@ describe('the window', () => {
     const [first, second] = partition.drain();
     partition.lose(second!);
     partition.stored(first!, 2n);
-    expect(partition.sequencer.gateIsOpen(partition.lane)).toBe(false);
+    expect(partition.sequencer.gateIsOpen(partition.lane, partition.nowMs)).toBe(false);
+  });
+
+  test('C7, P20: the gate closes before the broker can have forgotten an idle producer', () => {
+    const partition = new Partition().open();
+    partition.nowMs = 499_999;
+    expect(partition.sequencer.gateIsOpen(partition.lane, partition.nowMs)).toBe(true);
+    partition.nowMs = 500_000;
+    partition.add(3);
+    const first = partition.only();
+    partition.stored(first, 2n);
+    expect(partition.drain()).toHaveLength(2);
   });
 
   test('C8: batches that never left give their numbers back', () => {

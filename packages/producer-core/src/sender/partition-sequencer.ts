@@ -75,6 +75,11 @@ export class PartitionSequencer {
   readonly #limits: SequencerLimits;
   #gateLane: BrokerLane | null = null;
   #gateConnection = -1;
+  /**
+   * A broker forgets a producer that is idle, and then takes any sequence from it: it may refuse the first of two batches in
+   * flight and store the second. So the gate closes long before the broker can have forgotten.
+   */
+  #gateUntilMs = Number.NEGATIVE_INFINITY;
   /** Whether the broker acknowledged anything under this producer id and epoch. */
   #acknowledgedInEpoch = false;
   #lastAcknowledgedOffset = -1n;
@@ -94,15 +99,16 @@ export class PartitionSequencer {
   }
 
   /** Whether more than one batch may be in flight to this broker, over its present connection (C7). */
-  gateIsOpen(lane: BrokerLane): boolean {
-    return !this.#limits.idempotence || (this.#gateLane === lane && this.#gateConnection === lane.connection);
+  gateIsOpen(lane: BrokerLane, nowMs: number): boolean {
+    if (!this.#limits.idempotence) return true;
+    return this.#gateLane === lane && this.#gateConnection === lane.connection && nowMs < this.#gateUntilMs;
   }
 
   /** The numbered batch to send now; `'unsent'` when a new one may be numbered; `null` when nothing may leave. */
-  next(lane: BrokerLane): ProducerBatch | 'unsent' | null {
+  next(lane: BrokerLane, nowMs: number): ProducerBatch | 'unsent' | null {
     if (this.state === 'awaitingIdentity') return null;
     if (this.state === 'resolving') return this.outstanding === 0 ? this.#asking : null;
-    const gateIsOpen = this.gateIsOpen(lane);
+    const gateIsOpen = this.gateIsOpen(lane, nowMs);
     if (this.outstanding >= (gateIsOpen ? this.#limits.maxInFlight : 1)) return null;
     const { numbered } = this;
     for (let index = 0; index < numbered.length; index++) {
@@ -145,8 +151,8 @@ export class PartitionSequencer {
     return true;
   }
 
-  /** The broker has the batch: it is stored, and so is every earlier one of its epoch. */
-  stored(attempt: Attempt, baseOffset: bigint, nowMs: number): void {
+  /** The broker has the batch, and remembers the producer until then: it is stored, and so is every earlier one of its epoch. */
+  stored(attempt: Attempt, baseOffset: bigint, nowMs: number, rememberedUntilMs: number): void {
     const { batch, lane } = attempt;
     this.#acknowledgedInEpoch = true;
     this.#lastAcknowledgedAtMs = nowMs;
@@ -157,6 +163,7 @@ export class PartitionSequencer {
     if (attempt.connection === lane.connection) {
       this.#gateLane = lane;
       this.#gateConnection = lane.connection;
+      this.#gateUntilMs = rememberedUntilMs;
     }
     const index = this.numbered.indexOf(batch);
     if (this.#limits.idempotence) {

@@ -204,7 +204,7 @@ export class Sender {
   /** The batch that may leave now; not numbered yet when it leaves for the first time. */
   #nextBatch(queue: PartitionQueue, lane: BrokerLane, nowMs: number): ProducerBatch | null {
     if (nowMs < queue.retryAtMs) return null;
-    const next = queue.sequencer.next(lane);
+    const next = queue.sequencer.next(lane, nowMs);
     if (next === null) return null;
     if (next !== 'unsent') return next.prepared ? next : null;
     if (queue.ready.length === 0) {
@@ -372,7 +372,12 @@ export class Sender {
         queue.failures = 0;
         queue.unknownTopicAnswers = 0;
         if (row.action === 'stored') batch.logAppendTimeMs = result.logAppendTimeMs;
-        sequencer.stored(attempt, row.action === 'stored' ? result.baseOffset : -1n, nowMs);
+        sequencer.stored(
+          attempt,
+          row.action === 'stored' ? result.baseOffset : -1n,
+          nowMs,
+          this.#rememberedUntilMs(batch, nowMs),
+        );
         break;
       case 'unknown-topic':
         if (++queue.unknownTopicAnswers >= unknownTopicLimit && batch.state !== 'settled' && !batch.knownStored) {
@@ -408,6 +413,16 @@ export class Sender {
     this.#makeRoom(queue);
   }
 
+  /**
+   * Until when the broker surely remembers the producer after it stored this batch. It counts from the newest record's timestamp
+   * (rule C19), by its own clock and at intervals of its own: hence half of the time.
+   */
+  #rememberedUntilMs(batch: ProducerBatch, nowMs: number): number {
+    const { producerIdExpirationMs, runtime } = this.#ports.options;
+    const ageMs = Math.max(0, runtime.wallClockMs() - batch.maxTimestampMs);
+    return nowMs + producerIdExpirationMs / 2 - ageMs;
+  }
+
   #refuse(batch: ProducerBatch, result: PartitionResult, nowMs: number): void {
     const { sequencer } = batch.queue;
     if (batch.state !== 'settled') {
@@ -433,7 +448,7 @@ export class Sender {
       sequencer.refusedWhileResolving(batch, nowMs);
     } else {
       const accumulator = this.#accumulator();
-      const halves = splitInTwo(batch, accumulator.flushes);
+      const halves = splitInTwo(batch, accumulator.flushes, accumulator.codecs);
       for (const half of halves) {
         this.#ports.deadlines.set(half, batch.atMs);
         accumulator.pool.charge(half.chargedBytes);
