@@ -1,0 +1,132 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import type { ConsumedMessage, MessageSource, MessageWatch, OutcomeEvent } from '@sendonce/consumer-dedup';
+import { keyShown, type NameAttributes, offsetShown } from '../attributes.ts';
+import { errorTypeOf } from '../error-type.ts';
+import type { ResolvedTelemetryOptions } from '../options.ts';
+import { Pacer } from '../pacer.ts';
+import type { HeaderPropagation } from '../propagation.ts';
+import type { ProviderLookup } from '../providers.ts';
+import { conventional, kafka, own } from '../semconv.ts';
+import { isTracingSuppressed } from '../suppression.ts';
+
+export interface ProcessSpansPorts {
+  readonly providers: ProviderLookup;
+  readonly propagation: HeaderPropagation;
+  readonly options: ResolvedTelemetryOptions;
+  readonly named: NameAttributes;
+}
+
+/** A span for each message that the deduplicator is given, from the call to its outcome; the handler runs inside it. */
+export class ProcessSpans {
+  readonly #ports: ProcessSpansPorts;
+  readonly #roots: Pacer;
+  readonly #open = new Set<Span>();
+
+  constructor(ports: ProcessSpansPorts) {
+    this.#ports = ports;
+    this.#roots = new Pacer(ports.options.rootSpansPerSecond, performance.now());
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  message(message: ConsumedMessage, source: MessageSource): MessageWatch | undefined {
+    const active = context.active();
+    if (isTracingSuppressed(active)) return undefined;
+    const { propagation } = this.#ports;
+    const creation = propagation.extract(message.headers);
+    const parent = this.#parentOf(active, creation, message);
+    const parentSpan = trace.getSpanContext(parent);
+    const isInTrace = parentSpan !== undefined && trace.isSpanContextValid(parentSpan);
+    const maySpan = isInTrace ? (parentSpan.traceFlags & TraceFlags.SAMPLED) !== 0 : this.#mayBeRoot();
+    if (!maySpan) return isInTrace ? { run: (work) => context.with(parent, work) } : undefined;
+    const span = this.#start(message, source, parent, creation);
+    if (span.isRecording()) this.#open.add(span);
+    return {
+      run: (work) => context.with(trace.setSpan(parent, span), work),
+      onOutcome: (event) => this.#end(span, event),
+    };
+  }
+
+  abandon(): void {
+    for (const span of this.#open) span.end();
+    this.#open.clear();
+  }
+
+  #mayBeRoot(): boolean {
+    this.#roots.adapt(performance.now());
+    return this.#roots.pick();
+  }
+
+  /** The context that the message's span and its handler's work belong to. */
+  #parentOf(active: Context, creation: SpanContext | null, { headers }: ConsumedMessage): Context {
+    const { options, propagation } = this.#ports;
+    const activeSpan = trace.getSpanContext(active);
+    const isActive = activeSpan !== undefined && trace.isSpanContextValid(activeSpan);
+    if (isActive && (options.consumerParent === 'active' || creation === null)) return active;
+    return propagation.extractInto(isActive ? trace.deleteSpan(active) : active, headers);
+  }
+
+  #start(message: ConsumedMessage, source: MessageSource, parent: Context, creation: SpanContext | null): Span {
+    const { topic } = source;
+    return this.#ports.providers.tracer.startSpan(
+      topic === null ? 'process' : `process ${topic}`,
+      {
+        kind: SpanKind.CONSUMER,
+        attributes: this.#ports.named(this.#attributes(message, source)),
+        links: creation === null ? [] : [{ context: creation, attributes: { [own.link]: 'creation' } }],
+      },
+      parent,
+    );
+  }
+
+  #attributes({ key, value }: ConsumedMessage, { topic, partition, offset }: MessageSource): Attributes {
+    const place = offsetShown(offset);
+    const shown = keyShown(key, this.#ports.options.keyAttribute);
+    return {
+      [conventional.systemName]: kafka,
+      [conventional.operationName]: 'process',
+      [conventional.operationType]: 'process',
+      ...(topic === null ? {} : { [conventional.destinationName]: topic }),
+      ...(partition === null ? {} : { [conventional.partitionId]: String(partition) }),
+      ...(place === undefined ? {} : { [conventional.offset]: place }),
+      ...(shown === undefined ? {} : { [conventional.messageKey]: shown }),
+      ...(value === null ? { [conventional.tombstone]: true } : {}),
+    };
+  }
+
+  #end(span: Span, event: OutcomeEvent): void {
+    if (!this.#open.delete(span)) return;
+    const { status, reason, store, namespace, key, error, first } = event;
+    const shown = keyShown(key, this.#ports.options.keyAttribute);
+    const firstOffset = first === null ? undefined : offsetShown(first.source.offset);
+    span.setAttributes({
+      [own.dedupOutcome]: status,
+      [own.dedupStore]: store,
+      [own.dedupNamespace]: namespace,
+      ...(reason === null ? {} : { [own.dedupFailure]: reason }),
+      ...(shown === undefined ? {} : { [own.dedupKey]: shown }),
+      ...(first === null || first.source.topic === null ? {} : { [own.dedupFirstTopic]: first.source.topic }),
+      ...(first === null || first.source.partition === null
+        ? {}
+        : { [own.dedupFirstPartition]: String(first.source.partition) }),
+      ...(firstOffset === undefined ? {} : { [own.dedupFirstOffset]: firstOffset }),
+    });
+    if (status === 'failed') {
+      span.setAttribute(conventional.errorType, errorTypeOf(error));
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span.end();
+  }
+}

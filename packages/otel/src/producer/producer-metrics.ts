@@ -1,0 +1,201 @@
+import type { Attributes } from '@opentelemetry/api';
+import type {
+  AttemptOutcome,
+  BatchOutcome,
+  ProducerEvent,
+  ProducerIdOutcome,
+  ProducerIdRequest,
+  ProducerInfo,
+} from '@sendonce/producer-core';
+import type { NameAttributes } from '../attributes.ts';
+import { errorTypeOf } from '../error-type.ts';
+import type { GaugeName } from '../metrics/catalogue.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { TopicLabels } from '../metrics/topic-labels.ts';
+import { Pacer } from '../pacer.ts';
+import { conventional, kafka } from '../semconv.ts';
+import type { BatchFacts } from './batch-facts.ts';
+import type { RecordTrace } from './record-span.ts';
+
+/** Batches a second whose sizes and times go into histograms; above, every n-th. */
+const batchesPerSecond = 1_000;
+
+const sequenceErrors: ReadonlySet<string> = new Set([
+  'OUT_OF_ORDER_SEQUENCE_NUMBER',
+  'UNKNOWN_PRODUCER_ID',
+  'INVALID_PRODUCER_EPOCH',
+  'PRODUCER_FENCED',
+]);
+
+/** What producers' hooks count and measure. */
+export class ProducerMetrics {
+  readonly #metrics: Metrics;
+  readonly #topics: TopicLabels;
+  readonly #named: NameAttributes;
+  readonly #pacer = new Pacer(batchesPerSecond, performance.now());
+  readonly #measured = new WeakSet<BatchFacts>();
+  readonly #active = new Set<ProducerInfo>();
+
+  constructor(metrics: Metrics, topics: TopicLabels, named: NameAttributes) {
+    this.#metrics = metrics;
+    this.#topics = topics;
+    this.#named = named;
+  }
+
+  producerStarted(producer: ProducerInfo): void {
+    this.#metrics.count('producersCreated', 1);
+    this.#active.add(producer);
+  }
+
+  producerClosed(producer: ProducerInfo): void {
+    this.#active.delete(producer);
+  }
+
+  /** One series for each client id, whatever the number of producers that share it. */
+  readGauges(observe: (gauge: GaugeName, value: number, attributes: Attributes) => void): void {
+    const sums = new Map<string, Record<GaugeName, number>>();
+    for (const { clientId, stats } of this.#active) {
+      const { bufferLimitBytes, bufferUsedBytes, requestsInFlight, pendingRecords, hookFailures } = stats();
+      const sum = sums.get(clientId);
+      sums.set(clientId, {
+        bufferLimit: (sum?.bufferLimit ?? 0) + bufferLimitBytes,
+        bufferAvailable: (sum?.bufferAvailable ?? 0) + bufferLimitBytes - bufferUsedBytes,
+        requestsInFlight: (sum?.requestsInFlight ?? 0) + requestsInFlight,
+        recordsPending: (sum?.recordsPending ?? 0) + pendingRecords,
+        hookFailures: (sum?.hookFailures ?? 0) + hookFailures,
+        producersActive: (sum?.producersActive ?? 0) + 1,
+      });
+    }
+    for (const [clientId, values] of sums) {
+      const attributes = { [conventional.clientId]: clientId };
+      for (const [gauge, value] of Object.entries(values)) observe(gauge as GaugeName, value, attributes);
+    }
+  }
+
+  recordRefused(topic: string | null, error: Error): void {
+    const label = topic === null ? undefined : this.#topics.of(topic);
+    const errorType = errorTypeOf(error);
+    this.#metrics.count('sentMessages', 1, label, errorType);
+    this.#metrics.count('recordErrors', 1, label, errorType, 'not-stored');
+    if (errorType === 'BUFFER_FULL') this.#metrics.count('bufferRejected', 1, label);
+  }
+
+  recordSettled({ topic, timedFromMs }: RecordTrace, errorType: string | null): void {
+    if (timedFromMs === null) return;
+    this.#metrics.record(
+      'operationDuration',
+      (performance.now() - timedFromMs) / 1_000,
+      this.#named({
+        [conventional.systemName]: kafka,
+        [conventional.operationName]: 'send',
+        [conventional.destinationName]: this.#topics.of(topic),
+        ...(errorType === null ? {} : { [conventional.errorType]: errorType }),
+      }),
+    );
+  }
+
+  /** For the first time. */
+  batchLeaves(facts: BatchFacts): void {
+    this.#pacer.adapt(performance.now());
+    if (!this.#pacer.pick()) return;
+    this.#measured.add(facts);
+    const { topic, sizeBytes, recordCount } = facts.batch;
+    const attributes = { [conventional.destinationName]: this.#topics.of(topic) };
+    this.#metrics.record('queueDuration', facts.queueMs! / 1_000, attributes);
+    this.#metrics.record('batchSize', sizeBytes, attributes);
+    this.#metrics.record('batchRecords', recordCount, attributes);
+  }
+
+  batchSplit({ batch }: BatchFacts): void {
+    this.#metrics.count('batchSplits', 1, this.#topics.of(batch.topic));
+  }
+
+  /** Before the attempt's facts are known. */
+  attemptStarted({ batch, attempts, lastErrorType, lastClass }: BatchFacts): void {
+    const topic = this.#topics.of(batch.topic);
+    this.#metrics.count('recordSends', batch.recordCount, topic);
+    if (attempts > 0) {
+      this.#metrics.count(
+        'recordRetries',
+        batch.recordCount,
+        topic,
+        lastErrorType ?? undefined,
+        lastClass ?? undefined,
+      );
+    }
+  }
+
+  /** After the attempt's facts are known. */
+  attemptEnded(
+    facts: BatchFacts,
+    startedAtMs: number,
+    { endedAtMs, effect, errorName, isOldest }: AttemptOutcome,
+  ): void {
+    const { batch, attempts, duplicate, evidence } = facts;
+    const topic = this.#topics.of(batch.topic);
+    const isStored = effect === 'stored';
+    const errorType = isStored ? undefined : (errorName ?? undefined);
+    this.#metrics.count('batchAttempts', 1, topic, isStored ? 'stored' : 'failed', String(attempts > 1), errorType);
+    if (isStored && duplicate !== 'none') {
+      this.#metrics.count('duplicates', batch.recordCount, topic, duplicate, evidence ?? undefined);
+    }
+    if (errorType !== undefined && sequenceErrors.has(errorType)) {
+      this.#metrics.count('sequenceErrors', 1, errorType, String(!isOldest));
+    }
+    if (!this.#measured.has(facts)) return;
+    this.#metrics.record('attemptDuration', (endedAtMs - startedAtMs) / 1_000, {
+      [conventional.destinationName]: topic,
+      ...(errorType === undefined ? {} : { [conventional.errorType]: errorType }),
+    });
+  }
+
+  batchSettled(facts: BatchFacts, { error, fate }: BatchOutcome): void {
+    const { batch, lastErrorType } = facts;
+    const topic = this.#topics.of(batch.topic);
+    const errorType = error === null ? undefined : errorTypeOf(error, lastErrorType);
+    this.#metrics.count('sentMessages', batch.recordCount, topic, errorType);
+    if (errorType !== undefined) this.#metrics.count('recordErrors', batch.recordCount, topic, errorType, fate);
+    if (!this.#measured.has(facts)) return;
+    this.#metrics.record('attemptCount', facts.attempts, { [conventional.destinationName]: topic });
+  }
+
+  idAnswered({ reason }: ProducerIdRequest, { error }: ProducerIdOutcome): void {
+    if (error === null) this.#metrics.count('idAssignments', 1, reason);
+    else this.#metrics.count('idFailures', 1, errorTypeOf(error));
+  }
+
+  event(event: ProducerEvent): void {
+    switch (event.type) {
+      case 'epoch-bumped':
+        this.#metrics.count('epochBumps', 1, event.trigger);
+        break;
+      case 'resolving':
+        this.#metrics.count('resolutions', 1, event.trigger);
+        break;
+      case 'data-loss-suspected':
+        this.#metrics.count('dataLossSuspected', 1, this.#topics.of(event.topic), event.trigger);
+        break;
+      case 'retries-unprotected':
+        this.#metrics.count('retriesUnprotected', 1, this.#topics.of(event.topic));
+        break;
+      case 'leader-changed':
+        this.#metrics.count('leaderChanges', 1, this.#topics.of(event.topic));
+        break;
+      case 'unheard-failures':
+        this.#metrics.count('unheardFailures', event.records, this.#topics.of(event.topic));
+        break;
+      case 'metadata-failed':
+        this.#metrics.count('metadataFailures', 1, errorTypeOf(event.error));
+        break;
+      case 'fatal':
+        this.#metrics.count('fatal', 1, errorTypeOf(event.error));
+        break;
+      case 'producer-churn':
+        this.#metrics.count('churnWarnings', 1);
+        break;
+      case 'batch-split':
+        // Counted by its own hook.
+        break;
+    }
+  }
+}
