@@ -170,6 +170,45 @@ describe('C8: the delivery timeout', () => {
   });
 });
 
+describe('C9: what failed with an open fate', () => {
+  test('keeps its memory until its partition is resolved, and then gives it back', async () => {
+    const { producer, runtime, transport } = await bench({ lingerMs: 0 });
+    const first = watch(producer.send(record('a')));
+    await runtime.settle();
+    transport.only().answer({ baseOffset: 0n });
+    await runtime.settle();
+    const waiting = watch(producer.send(record('b')));
+    await runtime.settle();
+    const failing = watch(producer.send(record('c')));
+    await runtime.settle();
+    const [b, c] = transport.take();
+    c!.refuse('UNKNOWN_SERVER_ERROR');
+    await runtime.settle();
+    expect(failing.error).toMatchObject({ fate: 'unknown' });
+    b!.refuse('NETWORK_EXCEPTION');
+    await runtime.advance(200);
+    transport.only().refuse('OUT_OF_ORDER_SEQUENCE_NUMBER');
+    await runtime.settle();
+    const question = transport.only();
+    expect(question.batch.hex).toBe(c!.batch.hex);
+    // An answer that says nothing is no refusal: asked again after a pause.
+    question.refuse('UNKNOWN_SERVER_ERROR');
+    await runtime.settle();
+    expect(transport.take()).toEqual([]);
+    await runtime.advance(500);
+    transport.only().answer({ baseOffset: 2n });
+    await runtime.settle();
+    expect(waiting.value?.offset).toBe(-1n);
+    expect(first.value?.offset).toBe(0n);
+    expect(producer.stats()).toMatchObject({
+      bufferUsedBytes: 0,
+      epochBumps: 0,
+      recordsUnknown: 1,
+      recordsAcknowledged: 2,
+    });
+  });
+});
+
 describe('the end', () => {
   test('P17: close settles what is pending, and refuses what comes after', async () => {
     const { producer, runtime, transport } = await bench();

@@ -16,6 +16,7 @@ class Partition {
   readonly failed: number[] = [];
   readonly bumps: BumpReport[] = [];
   readonly resumeTimes: number[] = [];
+  readonly forgotten: ProducerBatch[] = [];
   identityRequests = 0;
   nowMs = 0;
   readonly queue: PartitionQueue;
@@ -33,6 +34,7 @@ class Partition {
         for (const batch of batches) batch.moveTo('ready');
         this.queue.ready.unshift(...batches);
       },
+      forgotten: (batch) => this.forgotten.push(batch),
       resumeAt: (atMs) => this.resumeTimes.push(atMs),
       bumped: (report) => this.bumps.push(report),
       resolutionStarted: () => {},
@@ -71,7 +73,7 @@ class Partition {
         this.queue.ready.shift();
         this.sequencer.assignNumbers(batch);
       }
-      batch.moveTo('inFlight');
+      if (batch.state !== 'settled') batch.moveTo('inFlight');
       const attempt = {
         batch,
         lane: this.lane,
@@ -340,7 +342,51 @@ describe('C9: resolve, then bump', () => {
     expect(partition.only().batch).toMatchObject({ epoch: 1, baseSequence: 0 });
   });
 
-  test('the batch that timed out is never sent again', () => {
+  test('a failed batch after all that still wait is asked too: it may be the one a restarted leader remembers', () => {
+    const partition = new Partition().open();
+    partition.add(3);
+    const attempts = partition.drain();
+    for (const attempt of attempts) {
+      partition.sequencer.attemptEnded(attempt, true);
+      attempt.batch.unanswered++;
+    }
+    partition.expire(attempts[2]!.batch);
+    for (const attempt of attempts.slice(0, 2)) partition.sequencer.retriable(attempt.batch, 0);
+    for (const expected of [2, 4]) {
+      const question = partition.only();
+      expect(question.batch.baseSequence).toBe(expected);
+      partition.outOfOrder(question);
+    }
+    const last = partition.only();
+    expect(last.batch.baseSequence).toBe(6);
+    partition.stored(last, 6n);
+    expect(partition.acknowledged).toEqual([
+      [0, 0n],
+      [2, -1n],
+      [4, -1n],
+    ]);
+    expect(partition.bumps).toEqual([]);
+    expect(partition.forgotten.map(({ baseSequence }) => baseSequence)).toEqual([0, 2, 4, 6]);
+  });
+
+  test('a failed batch before one that still waits is not asked: that would store it', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [failed, waiting] = partition.drain();
+    for (const attempt of [failed!, waiting!]) {
+      partition.sequencer.attemptEnded(attempt, true);
+      attempt.batch.unanswered++;
+    }
+    partition.expire(failed!.batch);
+    partition.sequencer.retriable(waiting!.batch, 0);
+    const question = partition.only();
+    expect(question.batch.baseSequence).toBe(4);
+    partition.outOfOrder(question);
+    expect(partition.bumps).toMatchObject([{ renumbered: 1 }]);
+    expect(partition.forgotten.at(-1)).toBe(failed!.batch);
+  });
+
+  test('the batch that timed out is not sent again', () => {
     const partition = new Partition();
     partition.add(1);
     const attempt = partition.only();

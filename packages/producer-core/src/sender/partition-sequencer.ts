@@ -40,6 +40,8 @@ export interface SequencerEffects {
   acknowledge(batch: ProducerBatch, baseOffset: bigint): void;
   /** Gives back batches that are certainly not stored: they go before the unsent ones, in this order, without numbers. */
   requeue(batches: readonly ProducerBatch[]): void;
+  /** A settled batch that nothing will be asked about any more. */
+  forgotten(batch: ProducerBatch): void;
   /** Calls `resume` at the given time. */
   resumeAt(atMs: number): void;
   bumped(report: BumpReport): void;
@@ -234,6 +236,7 @@ export class PartitionSequencer {
   ended(batch: ProducerBatch, trigger: ResolutionTrigger, nowMs: number): void {
     if (!this.#limits.idempotence) {
       this.numbered.splice(this.numbered.indexOf(batch), 1);
+      this.#forget(batch);
       return;
     }
     if (batch.knownStored) {
@@ -244,6 +247,7 @@ export class PartitionSequencer {
     if (this.state === 'flowing' && !batch.left && batch.attempt === null && this.numbered.at(-1) === batch) {
       this.numbered.pop();
       this.nextSequence = batch.baseSequence;
+      this.#forget(batch);
       return;
     }
     this.resolve(trigger, nowMs);
@@ -295,7 +299,12 @@ export class PartitionSequencer {
     const { numbered } = this;
     let count = 0;
     while (count < numbered.length && numbered[count]!.state === 'settled' && numbered[count]!.knownStored) count++;
-    if (count > 0) numbered.splice(0, count);
+    if (count > 0) for (const batch of numbered.splice(0, count)) this.#forget(batch);
+  }
+
+  #forget(batch: ProducerBatch): void {
+    batch.isTracked = false;
+    this.#effects.forgotten(batch);
   }
 
   /** C8: batches that never left use up no number. From the newest back, since a gap may not arise. */
@@ -343,6 +352,7 @@ export class PartitionSequencer {
 
   #bump(nowMs: number): void {
     const back = this.numbered.filter((batch) => batch.state !== 'settled');
+    const ended = this.numbered.filter((batch) => batch.state === 'settled');
     const report: BumpReport = {
       trigger: this.#trigger,
       fromProducerId: this.producerId,
@@ -355,6 +365,7 @@ export class PartitionSequencer {
     this.#gateLane = null;
     this.#acknowledgedInEpoch = false;
     for (const batch of back) batch.forgetNumbers();
+    for (const batch of ended) this.#forget(batch);
     if (this.epoch >= lastEpoch) {
       this.#moveTo('awaitingIdentity');
       this.#effects.requestIdentity();

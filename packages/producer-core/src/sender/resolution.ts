@@ -22,12 +22,13 @@ export type ResolutionStep =
 /**
  * What rule C9 does next, given the numbered batches (oldest first, no attempt out, none known to be stored).
  *
- * A batch whose callers were told that it failed is never sent again: asking for it would store what the application may
- * have sent anew. Its later neighbours tell its fate. One that never left needs no question.
- *
  * The rounds: each batch that left is asked, oldest first. A refusal settles nothing alone, because a restarted leader
  * remembers only the last batch; so all are asked, up to the newest. When one of them ever left on a connection that ended
  * before its answer, the round is repeated, a second or more after that end, and only the second refusal counts.
+ *
+ * A batch whose callers were told that it failed is asked only when it comes after all that still wait: it may be the one that
+ * the leader remembers. That can't store it, since its predecessor was refused just before. Any other would be stored by being
+ * asked, perhaps after the application sent it anew; its later neighbours tell its fate. One that never left needs no question.
  */
 export function resolutionStep(
   numbered: readonly ProducerBatch[],
@@ -35,25 +36,20 @@ export function resolutionStep(
   roundStartedAtMs: number,
   nowMs: number,
 ): ResolutionStep {
-  let asked = 0;
-  let lostAtMs = Number.NEGATIVE_INFINITY;
-  let hasGap = false;
-  for (const batch of numbered) {
-    if (batch.state === 'settled') {
-      hasGap = true;
-      continue;
-    }
-    if (!batch.left) continue;
-    if (batch.refusedInRound !== round || round === 0) return { do: 'ask', batch, round: Math.max(1, round) };
-    asked++;
-    lostAtMs = Math.max(lostAtMs, batch.lostAtMs);
+  const newestWaiting = numbered.findLastIndex((batch) => batch.state !== 'settled' && batch.left);
+  if (newestWaiting < 0) {
+    return numbered.some((batch) => batch.state === 'settled') ? { do: 'bump' } : { do: 'continue' };
   }
-  if (asked === 0) return hasGap ? { do: 'bump' } : { do: 'continue' };
-  const isBelieved =
-    lostAtMs === Number.NEGATIVE_INFINITY || (round >= 2 && roundStartedAtMs >= lostAtMs + zombieWaitMs);
-  if (isBelieved) return { do: 'bump' };
+  const asked = numbered.filter((batch, index) =>
+    batch.state === 'settled' ? index > newestWaiting && batch.unanswered > 0 : batch.left,
+  );
+  if (round === 0) return { do: 'ask', batch: asked[0]!, round: 1 };
+  const next = asked.find((batch) => batch.refusedInRound !== round);
+  if (next !== undefined) return { do: 'ask', batch: next, round };
+  const lostAtMs = asked.reduce((latest, batch) => Math.max(latest, batch.lostAtMs), Number.NEGATIVE_INFINITY);
+  if (lostAtMs === Number.NEGATIVE_INFINITY) return { do: 'bump' };
   const secondRoundAtMs = lostAtMs + zombieWaitMs;
+  if (round >= 2 && roundStartedAtMs >= secondRoundAtMs) return { do: 'bump' };
   if (nowMs < secondRoundAtMs) return { do: 'wait', untilMs: secondRoundAtMs };
-  const first = numbered.find((batch) => batch.state !== 'settled')!;
-  return { do: 'ask', batch: first, round: round + 1 };
+  return { do: 'ask', batch: asked[0]!, round: round + 1 };
 }

@@ -227,7 +227,7 @@ export class Sender {
       batch.isStamped = true;
       this.#ports.observer.batchDrained(batch);
     }
-    batch.moveTo('inFlight');
+    if (batch.state !== 'settled') batch.moveTo('inFlight');
     const attempt: Attempt = {
       batch,
       lane,
@@ -326,7 +326,7 @@ export class Sender {
       batch.lostAtMs = nowMs;
     }
     batch.lastError = error;
-    if (batch.state === 'settled') this.#accumulator().release(batch);
+    if (batch.state === 'settled') this.#releaseIfDone(batch);
     else if (!error.retriable) {
       this.#fail(batch, lostError(batch, error));
       queue.sequencer.ended(batch, 'refused', nowMs);
@@ -364,7 +364,7 @@ export class Sender {
     if (!sequencer.attemptEnded(attempt, true)) return;
     if (row.effect === 'maybe') batch.unanswered++;
     if (row.effect !== 'stored') batch.lastError = refusedError(batch, result);
-    if (batch.state === 'settled') this.#accumulator().release(batch);
+    if (batch.state === 'settled') this.#releaseIfDone(batch);
 
     switch (row.action) {
       case 'stored':
@@ -432,7 +432,13 @@ export class Sender {
         this.#fail(batch, isDenied ? authorizationError(batch, result) : refusedError(batch, result));
       }
       sequencer.ended(batch, 'refused', nowMs);
-    } else sequencer.retriable(batch, nowMs);
+    } else this.#askAgain(batch, nowMs);
+  }
+
+  /** The answer did not settle a batch of which only the fate is still wanted (C9). */
+  #askAgain(batch: ProducerBatch, nowMs: number): void {
+    this.#pause(batch.queue, nowMs);
+    batch.queue.sequencer.retriable(batch, nowMs);
   }
 
   #splitOrFail(batch: ProducerBatch, result: PartitionResult, nowMs: number): void {
@@ -530,7 +536,12 @@ export class Sender {
   #afterSettled(batch: ProducerBatch): void {
     const accumulator = this.#accumulator();
     accumulator.flushes.leave(batch.flushGroup);
-    if (batch.attempt === null) accumulator.release(batch);
+    this.#releaseIfDone(batch);
+  }
+
+  /** Its bytes are needed while an attempt holds them, and while its partition may have to ask about it (C9). */
+  #releaseIfDone(batch: ProducerBatch): void {
+    if (batch.attempt === null && (!batch.isTracked || batch.knownStored)) this.#accumulator().release(batch);
   }
 
   #observeSettled(
@@ -576,6 +587,7 @@ export class Sender {
         for (const batch of batches) batch.moveTo('ready');
         queue.ready.unshift(...batches);
       },
+      forgotten: (batch) => this.#releaseIfDone(batch),
       resumeAt: (atMs) => this.#ports.deadlines.set(queue.resume, atMs),
       resolutionStarted: (trigger) => {
         this.#ports.stats.resolutions++;
@@ -685,8 +697,9 @@ export class Sender {
       const { deadlines } = this.#ports;
       for (const deadline of [queue.linger, queue.retry, queue.resume]) deadlines.remove(deadline);
       for (const batch of [...queue.sequencer.numbered, ...queue.ready, ...(queue.open === null ? [] : [queue.open])]) {
-        if (batch.state === 'settled') continue;
-        if (batch.knownStored) this.#acknowledge(batch, -1n);
+        batch.isTracked = false;
+        if (batch.state === 'settled') this.#releaseIfDone(batch);
+        else if (batch.knownStored) this.#acknowledge(batch, -1n);
         else this.#fail(batch, error(batch));
       }
       queue.open = null;
