@@ -145,9 +145,7 @@ export class Broker implements BrokerProcess {
       this.kill();
       return;
     }
-    const life = this.#life;
     const finish = (reply: ClusterReply): void => {
-      if (life !== this.#life) return;
       if (plan?.kill === 'after') this.kill();
       else done(reply);
     };

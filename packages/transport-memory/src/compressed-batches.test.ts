@@ -1,5 +1,6 @@
 import {
   batchHeaderBytes,
+  batchLengthOverheadBytes,
   type CompressionCodec,
   compressBatch,
   headerAt,
@@ -66,6 +67,11 @@ describe.each(codecs)('M3: $name', (codec) => {
     expect(memory.partition('payments', 0).logEndOffset).toBe(0);
   });
 
+  it('bytes behind the batch are refused', async () => {
+    const sent = await compressBatch(plain, codec);
+    expect(await store(cluster(), Buffer.concat([sent, Buffer.alloc(1)]))).toEqual([87]);
+  });
+
   it('an offset delta that is not the record’s place is refused, unlike in a plain batch', async () => {
     const damaged = Buffer.from(plain);
     // The first record has 23 bytes; the offset delta comes after length, attributes and timestamp delta.
@@ -76,6 +82,19 @@ describe.each(codecs)('M3: $name', (codec) => {
     expect(await store(cluster(), damaged)).toEqual([0]);
     expect(await store(cluster(), await compressBatch(damaged, codec))).toEqual([87]);
   });
+});
+
+it('M3: a batch that would fill the memory when decompressed is refused', async () => {
+  const gzip = codecs.find(({ name }) => name === 'gzip')!;
+  const sent = await compressBatch(batchOf({ producerId: 1 }), gzip);
+  const bomb = await gzip.compress(Buffer.alloc(65 * 1024 * 1024));
+  const batch = Buffer.concat([sent.subarray(0, batchHeaderBytes), bomb]);
+  batch.writeInt32BE(batch.length - batchLengthOverheadBytes, headerAt.batchLength);
+  writeBatchCrc(batch, batch.length);
+  expect(batch.length).toBeLessThan(100_000);
+  const memory = cluster();
+  expect(await store(memory, batch)).toEqual([-1]);
+  expect(memory.events.at(-1)).toMatchObject({ type: 'batch-damaged', reason: expect.stringContaining('67108864') });
 });
 
 it('M3: a codec whose package is not installed is refused, not stored unread', async () => {

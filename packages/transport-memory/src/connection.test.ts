@@ -147,6 +147,7 @@ describe('T4: a request that timed out costs its connection', () => {
     const next = send({ producerId: 1, baseSequence: 1 });
     expect(await runtime.runUntilSettled(next)).toMatchObject({ baseOffset: 1n });
     expect(cluster.eventCounts['connection-opened']).toBe(2);
+    expect(runtime.pendingTasks).toBe(0);
   });
 
   it('a timer that is not needed any more keeps no run from its end', async () => {
@@ -177,30 +178,39 @@ describe('zombies: what was written is still worked on', () => {
     expect(cluster.eventCounts['batch-refused']).toBe(1);
   });
 
-  it('with the bytes that it was sent with, whatever became of the buffer', async () => {
-    const { runtime, cluster, transport } = simulateCluster();
-    const { batchOf } = await import('./batches.testkit.ts');
-    cluster.faults.delay({}, { requestMs: 5_000 });
-    const batch = batchOf({ producerId: 7 });
-    const sent = transport.produce(1, {
-      acks: 'all',
-      timeoutMs: 100,
-      partitions: [{ topic: 'payments', partition: 0, batch }],
+  it.each([
+    ['on the way, after a delay of ours', 0, 5_000, 60_000],
+    ['on the way, its client gone', 0, 5_000, 10],
+    ['on the way, the latency being what it is', 200, 0, 10],
+    ['in the socket of a broker that is busy', 0, 0, 10],
+  ])('%s, with the bytes that it was sent with', async (where, latencyMs, requestMs, timeoutMs) => {
+    const { runtime, cluster, transport, send } = simulateCluster({
+      brokers: 2,
+      topics: { payments: { replicationFactor: 2 } },
+      latencyMs,
+      replicationDelayMs: where.endsWith('busy') ? 100 : 0,
     });
-    await expect(runtime.runUntilSettled(sent)).rejects.toMatchObject(lost);
+    const { batchOf } = await import('./batches.testkit.ts');
+    await runtime.runUntilSettled(transport.connect());
+    if (where.endsWith('busy')) void send({ producerId: 6, timeoutMs: 1_000 });
+    if (requestMs > 0) cluster.faults.delay({}, { requestMs });
+    const batch = batchOf({ producerId: 7 });
+    const partitions = [{ topic: 'payments', partition: 0, batch }];
+    const sent = transport.produce(1, { acks: 'all', timeoutMs, partitions });
+    await runtime.runUntilSettled(sent.catch(() => {}));
     batch.fill(0xff);
     await runtime.run();
-    expect(cluster.dump('payments', 0)).toMatchObject([{ producerId: 7n, isvalid: true }]);
+    expect(cluster.dump('payments', 0).at(-1)).toMatchObject({ producerId: 7n, isvalid: true });
   });
 
   it('but not by the next process of a broker that was killed', async () => {
-    for (const fault of ['delayed', 'frozen'] as const) {
+    for (const fault of ['delayed', 'delayed, its client gone', 'frozen'] as const) {
       const { runtime, cluster, transport, send } = simulateCluster();
       await runtime.runUntilSettled(transport.connect());
-      if (fault === 'delayed') cluster.faults.delay({}, { requestMs: 5_000 });
-      else cluster.broker(1).pause();
-      const sent = send({ producerId: 1, timeoutMs: 60_000 });
-      await runtime.settle();
+      if (fault === 'frozen') cluster.broker(1).pause();
+      else cluster.faults.delay({}, { requestMs: 5_000 });
+      const sent = send({ producerId: 1, timeoutMs: fault === 'delayed, its client gone' ? 10 : 60_000 });
+      await runtime.advance(10);
       cluster.broker(1).kill();
       cluster.broker(1).restart();
       await runtime.run();

@@ -165,7 +165,7 @@ export class MemoryConsumer implements AsyncIterable<ConsumedRecord>, AsyncDispo
       const woken = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
-      if (!(await this.#fetch())) await woken;
+      if (!this.#fetch()) await woken;
     }
   }
 
@@ -179,15 +179,12 @@ export class MemoryConsumer implements AsyncIterable<ConsumedRecord>, AsyncDispo
   }
 
   /** Fetches one batch of one partition, the partitions taking turns. False when there is none. */
-  async #fetch(): Promise<boolean> {
+  #fetch(): boolean {
     for (const assigned of this.#assigned) {
       const batch = this.#batchFor(assigned);
       if (batch === null) continue;
-      const { codecs } = this.#surroundings;
-      if (codecs.isMissing(batch.header.codecId)) await codecs.load(batch.header.codecId);
-      // The group may have been rebalanced meanwhile.
-      if (!this.#assigned.includes(assigned)) return true;
-      const records = decodeRecords(batch.bytes, batch.header, { codecs: codecs.loaded });
+      // A broker has looked into every batch before it stored it: the codec is loaded.
+      const records = decodeRecords(batch.bytes, batch.header, { codecs: this.#surroundings.codecs.loaded });
       const { position } = assigned;
       assigned.position = batch.nextOffset;
       this.#assigned = [...this.#assigned.filter((other) => other !== assigned), assigned];
@@ -205,7 +202,7 @@ export class MemoryConsumer implements AsyncIterable<ConsumedRecord>, AsyncDispo
     if (assigned.position > logEndOffset) this.#reset(assigned, logEndOffset);
     if (assigned.position >= replica.highWatermark) return null;
     const [batch] = replica.log.batchesFrom(assigned.position);
-    return batch === undefined || batch.lastOffset >= replica.highWatermark ? null : batch;
+    return batch ?? null;
   }
 
   /** The log does not have what would come next: retention removed it, or an unclean election did. */

@@ -42,7 +42,7 @@ export class DelayLine<T> {
       return;
     }
     const dueMs = this.#runtime.monotonicMs() + Math.max(0, delayMs);
-    this.#waiting.push({ item, dueMs: Math.max(dueMs, last?.dueMs ?? 0) });
+    this.#waiting.push({ item, dueMs });
     this.#arm();
   }
 

@@ -20,7 +20,7 @@ const action = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       type: fc.constantFrom('truncate', 'delete'),
-      share: fc.double({ min: 0, max: 1.2, noNaN: true }),
+      share: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1.2, noNaN: true })),
     }),
   },
 );
@@ -74,6 +74,16 @@ describe('a log', () => {
     expect(() => log.append(batch)).toThrow(/can't follow a log that ends at 2/);
   });
 
+  it('moves its start back when a cut takes the batch that it began in', () => {
+    const log = new PartitionLog({ segmentBytes: 1_000, firstOffset: 0 });
+    append(log, 2);
+    append(log, 4);
+    log.deleteBefore(4);
+    log.truncateTo(4);
+    expect([log.logStartOffset, log.logEndOffset]).toEqual([2, 2]);
+    expect([...log.batches()]).toEqual([]);
+  });
+
   it('counts its bytes', () => {
     const log = new PartitionLog({ segmentBytes: 200, firstOffset: 0 });
     const sizeBytes = append(log, 1).sizeBytes;
@@ -83,6 +93,15 @@ describe('a log', () => {
     expect([log.sizeBytes, log.segmentBaseOffsets]).toEqual([4 * sizeBytes, [2, 4]]);
     log.truncateTo(5);
     expect([log.sizeBytes, log.logEndOffset]).toEqual([3 * sizeBytes, 5]);
+  });
+
+  it('forgets the epochs of what was deleted', () => {
+    const log = new PartitionLog({ segmentBytes: 200, firstOffset: 0 });
+    for (let epoch = 0; epoch < 6; epoch++) append(log, 2, epoch);
+    log.deleteBefore(7);
+    expect(log.endOfEpoch(2)).toEqual({ leaderEpoch: -1, endOffset: 7 });
+    expect(log.endOfEpoch(3)).toEqual({ leaderEpoch: 3, endOffset: 8 });
+    expect(log.endOfEpoch(9)).toEqual({ leaderEpoch: 5, endOffset: 12 });
   });
 
   it('lets segments go by size and by age, whole, and never the active one or what is not replicated', () => {

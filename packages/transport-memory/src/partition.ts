@@ -136,10 +136,11 @@ export class Partition {
     follower.isFetching = true;
     runtime.schedule(delayMs, () => {
       follower.isFetching = false;
-      // Both may have changed sides meanwhile: then whoever follows whom now has fetches of its own.
-      if (!follower.follows(leader)) return;
-      this.#copy(leader, follower);
-      this.#advanceHighWatermark(leader);
+      // Another may lead by now. Its fetch was not begun because this one was under way.
+      const current = this.members.find((member) => follower.follows(member));
+      if (current === undefined) return;
+      this.#copy(current, follower);
+      this.#advanceHighWatermark(current);
     });
   }
 
@@ -149,11 +150,11 @@ export class Partition {
     this.#expandIsr(leader, follower);
   }
 
+  /** A follower that has just copied has everything. */
   #expandIsr(leader: PartitionMember, follower: PartitionMember): void {
     const { brokerId } = follower;
     const isCurrent = leader.view.leaderEpoch === this.#leadership.leaderEpoch;
     if (!isCurrent || this.#leadership.isr.includes(brokerId) || !this.#options.isAvailable(brokerId)) return;
-    if (follower.replica.log.logEndOffset < leader.replica.log.logEndOffset) return;
     const isr = this.assigned.filter((id) => id === brokerId || this.#leadership.isr.includes(id));
     this.#leadership = { ...this.#leadership, isr };
     leader.view = this.#leadership;

@@ -47,6 +47,19 @@ it('M1: a block on its way when the controller restarts is lost, and its ids are
   expect((await ask()).producerId).toBe(5n);
 });
 
+it('M1: a block on its way to a broker that restarts is lost as well', async () => {
+  const { runtime, cluster, transport } = simulateCluster({ producerIdBlockSize: 5, producerIdBlockDelayMs: 50 });
+  const ask = () => runtime.runUntilSettled(transport.initProducerId());
+  await expect(ask()).rejects.toMatchObject({ errorCode: 14 });
+  await runtime.advance(20);
+  cluster.broker(1).restart();
+  await expect(ask()).rejects.toMatchObject({ errorCode: 14 });
+  await runtime.advance(30);
+  await expect(ask()).rejects.toMatchObject({ errorCode: 14 });
+  await runtime.advance(20);
+  expect((await ask()).producerId).toBe(5n);
+});
+
 it('M1: no id is given twice, whatever restarts', async () => {
   const action = fc.constantFrom('ask', 'ask', 'ask', 'broker', 'controller', 'wait', 'kill');
   await fc.assert(

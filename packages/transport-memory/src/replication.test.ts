@@ -49,15 +49,73 @@ describe('M6: followers', () => {
     expect(eventsOf('isr-expanded')).toMatchObject([{ brokerId: 3, isr: [1, 2, 3] }]);
   });
 
-  it('begin at the leader’s log start when what they miss is deleted', async () => {
-    const { cluster, produce } = simulateCluster(three);
+  it.each([1, 3])('begin at the leader’s log start when what they miss is deleted, in batches of %i', async (count) => {
+    const { cluster, produce } = simulateCluster({
+      brokers: 3,
+      topics: { payments: { replicationFactor: 3, segmentBytes: 200 } },
+    });
     cluster.broker(3).kill();
-    for (let n = 0; n < 4; n++) await produce({ producerId: 1, baseSequence: n });
+    for (let n = 0; n < 6; n++) await produce({ producerId: 1, baseSequence: n * count, count });
     const partition = cluster.partition('payments', 0);
-    partition.deleteRecordsBefore(3);
+    partition.deleteRecordsBefore(5 * count - 1);
     cluster.broker(3).restart();
-    expect(partition.log(3).map(({ baseOffset }) => baseOffset)).toEqual([3]);
+    expect(partition.log(3)).toMatchObject([{ baseOffset: 4 * count }, { baseOffset: 5 * count }]);
+    expect(partition.log(3).map(({ crc }) => crc)).toEqual(partition.log(1).map(({ crc }) => crc));
     expect(partition.isr).toEqual([1, 2, 3]);
+    cluster.broker(1).kill();
+    cluster.broker(2).kill();
+    expect([partition.leader, partition.logStartOffset, partition.logEndOffset]).toEqual([3, 5 * count - 1, 6 * count]);
+  });
+
+  it('that were fetching from the old leader fetch from the new one', async () => {
+    const { runtime, cluster, send } = simulateCluster({ ...three, replicationDelayMs: 100 });
+    await runtime.runUntilSettled(send({ producerId: 1, baseSequence: 0 }));
+    void send({ producerId: 1, baseSequence: 1, acks: 'leader' });
+    await runtime.advance(50);
+    cluster.partition('payments', 0).moveLeader(2);
+    const sent = send({ producerId: 2, broker: 2, timeoutMs: 5_000 });
+    expect(await runtime.runUntilSettled(sent)).toMatchObject({ errorCode: 0, baseOffset: 1n });
+    expect(runtime.monotonicMs()).toBe(250);
+  });
+
+  it('that caught up with a leader which was deposed are not in sync for that', async () => {
+    const { runtime, cluster, eventsOf } = simulateCluster({
+      ...three,
+      metadataDelayMs: 100,
+      replicationDelayMs: 50,
+    });
+    await runtime.run();
+    cluster.broker(3).kill();
+    cluster.broker(3).restart();
+    await runtime.advance(120);
+    const partition = cluster.partition('payments', 0);
+    expect(partition.isr).toEqual([1, 2]);
+    partition.moveLeader(2);
+    await runtime.advance(99);
+    expect(partition.isr).toEqual([1, 2]);
+    await runtime.run();
+    expect(partition.isr).toEqual([1, 2, 3]);
+    expect(eventsOf('isr-expanded')).toHaveLength(1);
+  });
+
+  it('that truncate also drop the snapshots of what is gone', async () => {
+    const { runtime, cluster, send, produce } = simulateCluster({
+      brokers: 3,
+      topics: { payments: { replicationFactor: 3, segmentBytes: 200 } },
+      sessionTimeoutMs: 500,
+    });
+    await produce({ producerId: 1, baseSequence: 0 });
+    cluster.broker(1).pause();
+    for (let n = 0; n < 6; n++) void send({ producerId: 2, baseSequence: n, acks: 'leader', timeoutMs: 60_000 });
+    await runtime.advance(500);
+    cluster.broker(1).resume();
+    await runtime.settle();
+    for (let n = 0; n < 8; n++) await produce({ producerId: 3, baseSequence: n, broker: 2 });
+    const partition = cluster.partition('payments', 0);
+    cluster.broker(1).kill();
+    cluster.broker(1).restart();
+    expect(partition.producerState(1).map(({ producerId }) => producerId)).toEqual([1n, 3n]);
+    expect(partition.producerState(1)).toEqual(partition.producerState(2));
   });
 });
 
@@ -239,6 +297,14 @@ describe('M6: leaders', () => {
     expect(await produce({ producerId: 1, baseSequence: 0, broker: 3 })).toMatchObject({ baseOffset: 0n });
   });
 
+  it('a broker that stops cleanly hands leadership on first, and says so to whoever waits', async () => {
+    const { runtime, cluster, send } = simulateCluster({ ...three, replicationDelayMs: 100 });
+    const sent = send({ producerId: 1 });
+    await runtime.advance(50);
+    cluster.broker(1).restart();
+    expect(await runtime.runUntilSettled(sent)).toMatchObject({ errorCode: 6, currentLeader: { brokerId: 2 } });
+  });
+
   it('a killed broker is missed after the election delay only', async () => {
     const { runtime, cluster } = simulateCluster({ ...three, electionDelayMs: 100 });
     const partition = cluster.partition('payments', 0);
@@ -265,6 +331,7 @@ describe('M6: leaders', () => {
     const partition = cluster.partition('payments', 0);
     partition.moveLeader();
     expect(partition.leader).toBe(2);
+    partition.moveLeader(3);
     partition.moveLeader(3);
     expect([partition.leader, partition.leaderEpoch]).toEqual([3, 2]);
     cluster.broker(1).kill();

@@ -7,10 +7,15 @@ import type { PartitionMember } from './partition-member.ts';
 export function copyFromLeader(follower: PartitionMember, leader: PartitionMember): void {
   const from = leader.replica;
   const to = follower.replica;
-  if (to.log.logEndOffset < from.log.logStartOffset) to.restartAt(from.log.logStartOffset);
+  const { logStartOffset } = from.log;
+  const { logEndOffset } = to.log;
+  const [next] = from.log.batchesFrom(Math.max(logEndOffset, logStartOffset));
+  // What would come next was deleted, or the follower is empty at an offset where no batch of the leader begins.
+  const isApart = next === undefined ? logEndOffset < logStartOffset : next.baseOffset !== logEndOffset;
+  if (isApart) to.restartAt(next?.baseOffset ?? logStartOffset);
   for (const batch of from.log.batchesFrom(to.log.logEndOffset)) to.append(batch);
   to.highWatermark = Math.min(to.log.logEndOffset, from.highWatermark);
-  to.deleteBefore(from.log.logStartOffset);
+  to.deleteBefore(logStartOffset);
 }
 
 /**
@@ -28,8 +33,8 @@ export function truncateToLeader(follower: PartitionMember, leader: PartitionMem
     follower.replica.truncateTo(Math.min(shared.endOffset, ownEnd));
     if (shared.leaderEpoch === epoch) break;
   }
-  if (leader.replica.log.latestLeaderEpoch < 0 && own.logEndOffset > leader.replica.log.logEndOffset) {
-    follower.replica.truncateTo(leader.replica.log.logEndOffset);
-  }
+  // A log that holds nothing has no epoch to compare by, and may still end after the leader's: it begins anew.
+  const { logStartOffset, logEndOffset } = leader.replica.log;
+  if (own.logEndOffset > logEndOffset) follower.replica.restartAt(logStartOffset);
   return Math.max(0, endBefore - own.logEndOffset);
 }

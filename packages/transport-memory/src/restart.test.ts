@@ -35,6 +35,20 @@ describe('M4: the log keeps what was sent', () => {
     expect(cluster.dump('payments', 0)).toMatchObject([{ producerId: 5n, isvalid: true }]);
   });
 
+  it('except that a client can’t say that the broker’s clock was used', async () => {
+    const { cluster, runtime, transport } = simulateCluster();
+    const { batchOf } = await import('./batches.testkit.ts');
+    const { headerAt, readBatchHeader, writeBatchCrc } = await import('@sendonce/producer-core/record-batch');
+    const batch = batchOf({ producerId: 1 });
+    batch.writeInt16BE(8, headerAt.attributes);
+    writeBatchCrc(batch, batch.length);
+    const partitions = [{ topic: 'payments', partition: 0, batch }];
+    await runtime.runUntilSettled(transport.produce(1, { acks: 'all', timeoutMs: 1_000, partitions }));
+    const [stored] = cluster.partition('payments', 0).batches();
+    expect(readBatchHeader(stored!).timestampType).toBe('CreateTime');
+    expect(cluster.dump('payments', 0)).toMatchObject([{ isvalid: true }]);
+  });
+
   it('a LogAppendTime topic writes its own clock, and the checksum fits', async () => {
     const { cluster, runtime, produce } = simulateCluster({ topics: { payments: { timestampType: 'LogAppendTime' } } });
     await runtime.advance(1_234);
@@ -87,6 +101,16 @@ describe('M4: after a restart', () => {
     expect(sorted(partition.producerState())).toEqual(sorted(before));
     expect(sorted(partition.rebuiltProducerState())).toEqual(sorted(before));
     expect(before.map(({ batches }) => batches.length)).toEqual([5, 5, 5]);
+  });
+
+  it('tutorial: batches that were deleted are not known again from a snapshot', async () => {
+    const simulated = simulateCluster(smallSegments);
+    for (let n = 0; n < 7; n++) await simulated.produce({ producerId: 1, baseSequence: n });
+    const partition = simulated.cluster.partition('payments', 0);
+    partition.deleteRecordsBefore(5);
+    simulated.cluster.broker(1).kill();
+    simulated.cluster.broker(1).restart();
+    expect(partition.producerState()[0]?.batches.map(({ baseSequence }) => baseSequence)).toEqual([5, 6]);
   });
 
   it('a damaged snapshot is noticed, reported and not used', async () => {
