@@ -53,7 +53,8 @@ describe('C11: what each answer makes the producer do', () => {
     const certain = [...replyTable].filter(([, row]) => row.effect === 'none').map(([errorCode]) => errorCode);
     expect(certain).not.toContain(code.NOT_LEADER_OR_FOLLOWER);
     expect(certain).not.toContain(code.REQUEST_TIMED_OUT);
-    expect(certain).toContain(code.OUT_OF_ORDER_SEQUENCE_NUMBER);
+    expect(certain).not.toContain(code.OUT_OF_ORDER_SEQUENCE_NUMBER);
+    expect(certain).toContain(code.MESSAGE_TOO_LARGE);
   });
 });
 

@@ -58,8 +58,9 @@ export const replyTable: ReadonlyMap<number, ReplyRow> = new Map([
   [code.THROTTLING_QUOTA_EXCEEDED, row('retry', 'none')],
   [code.COORDINATOR_LOAD_IN_PROGRESS, row('retry', 'none')],
 
-  [code.OUT_OF_ORDER_SEQUENCE_NUMBER, row('out-of-order', 'none')],
-  [code.UNKNOWN_PRODUCER_ID, row('unknown-producer', 'none')],
+  // Settles nothing alone (C9): a restarted leader says so of a batch that it has.
+  [code.OUT_OF_ORDER_SEQUENCE_NUMBER, row('out-of-order', 'maybe')],
+  [code.UNKNOWN_PRODUCER_ID, row('unknown-producer', 'maybe')],
   [code.MESSAGE_TOO_LARGE, row('split', 'none')],
   [code.RECORD_LIST_TOO_LARGE, row('split', 'none')],
   [code.INVALID_PRODUCER_EPOCH, row('fenced', 'none')],
