@@ -1,7 +1,7 @@
 /**
  * Who may import whom (design section 2). A package that is not here may not exist.
  * `imports` are the only modules its shipped code may name besides its own files and Node's. A name ending in `/*` allows every
- * subpath. Tests, examples and type-level tests (see `isTestCode`) may import what the package's manifest lists.
+ * subpath. Tests and examples (`isTestCode`) may import what the package's manifest lists.
  */
 export interface PackageRule {
   readonly imports: readonly string[];
@@ -10,7 +10,7 @@ export interface PackageRule {
 const contract = ['@sendonce/producer-core/transport', '@sendonce/producer-core/record-batch'];
 
 export const packageRules: Readonly<Record<string, PackageRule>> = {
-  // No transport, no telemetry, no client library: only codecs and a checksum. `vitest` is the conformance suite's, in ./testing.
+  // No transport, no telemetry, no client library: only codecs and a checksum.
   '@sendonce/producer-core': { imports: ['@node-rs/crc32', 'snappy', 'lz4-napi'] },
   '@sendonce/transport-memory': { imports: contract },
   '@sendonce/transport-kafka': { imports: [...contract, 'kafkajs'] },
@@ -18,6 +18,10 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
   '@sendonce/otel': { imports: ['@sendonce/producer-core', '@sendonce/consumer-dedup', '@opentelemetry/api'] },
   // Starts real brokers and databases for tests. Private, and nothing that ships may import it.
   '@sendonce/test-services': { imports: ['kafkajs', 'ioredis', 'pg'] },
+  // Producer and memory broker under random faults. Private: nobody installs it.
+  '@sendonce/simulation': {
+    imports: ['@sendonce/producer-core', '@sendonce/producer-core/*', '@sendonce/transport-memory'],
+  },
   '@sendonce/payments-demo': {
     imports: [
       '@sendonce/producer-core',
@@ -32,9 +36,9 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
   },
 };
 
-/** Folders and names whose files never ship. */
+/** Folders and names whose files never ship: tests, and what several test files share (`*.testkit.ts`). */
 export function isTestCode(path: string): boolean {
-  return /\.test\.ts$|^(test|examples)\//.test(path);
+  return /\.(test|testkit)\.ts$|^(test|examples)\//.test(path);
 }
 
 /** The repository's own tools that work on what packages don't export: decoders are fuzzed one by one. Nothing of it ships. */

@@ -1,0 +1,157 @@
+import type { Evidence, PartitionEvidence, Violation } from './evidence.ts';
+import { entryIdOf, type LedgerEntry } from './ledger.ts';
+import { checkNotebook, checkReplicas } from './replica-checks.ts';
+
+interface Place {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/**
+ * Holds what callers were told against what the logs hold. Shares no code with producer or broker: it knows values, offsets and
+ * what a Kafka log looks like, and nothing of how the promise is kept.
+ */
+export function checkEvidence(evidence: Evidence): Violation[] {
+  const violations: Violation[] = [...evidence.observed];
+  const places = findRecords(evidence, violations);
+  for (const entry of evidence.entries) {
+    checkSettled(evidence, entry, violations);
+    checkStored(evidence, entry, places[entry.id] ?? [], violations);
+  }
+  checkOrder(evidence, places, violations);
+  for (const partition of evidence.partitions) {
+    checkOffsets(partition, violations);
+    checkReplicas(partition, violations);
+    checkNotebook(partition, violations);
+  }
+  return violations;
+}
+
+/** Where each entry's record is stored: once, it should be. */
+function findRecords({ entries, partitions }: Evidence, violations: Violation[]): (Place[] | undefined)[] {
+  const places: (Place[] | undefined)[] = new Array(entries.length);
+  for (const { topic, partition, batches } of partitions) {
+    for (const { baseOffset, values } of batches) {
+      for (const [index, value] of values.entries()) {
+        const id = entryIdOf(value);
+        const entry = entries[id];
+        const place = { topic, partition, offset: baseOffset + index };
+        if (entry === undefined || entry.value !== value || entry.topic !== topic) {
+          violations.push({
+            property: 'nothing is stored that was not sent',
+            message: `${describePlace(place)} holds "${value.slice(0, 40)}"`,
+          });
+          continue;
+        }
+        const known = places[id];
+        if (known === undefined) places[id] = [place];
+        else known.push(place);
+      }
+    }
+  }
+  return places;
+}
+
+function checkSettled({ sessions }: Evidence, entry: LedgerEntry, violations: Violation[]): void {
+  const { crashed, frozenUntilMs, settleWithinMs } = sessions[entry.session]!;
+  if (entry.settles > 1) {
+    violations.push({
+      property: 'every send settles exactly once',
+      message: `${describe(entry)} settled ${entry.settles} times`,
+      entryId: entry.id,
+    });
+  }
+  if (entry.settles === 0 && !crashed) {
+    violations.push({
+      property: 'every send settles exactly once',
+      message: `${describe(entry)} never settled`,
+      entryId: entry.id,
+    });
+  }
+  // Whether or not anything answers. A process that was frozen has all its time before it again: its timers can only have begun late.
+  const dueAtMs = Math.max(frozenUntilMs, entry.sentAtMs) + settleWithinMs;
+  if (entry.settledAtMs > dueAtMs) {
+    violations.push({
+      property: 'every send settles within its time',
+      message: `${describe(entry)} settled ${Math.round(entry.settledAtMs - dueAtMs)} ms too late, at ${entry.settledAtMs} ms`,
+      entryId: entry.id,
+    });
+  }
+}
+
+function checkStored(evidence: Evidence, entry: LedgerEntry, places: readonly Place[], violations: Violation[]): void {
+  const { outcome } = entry;
+  const report = (property: string, problem: string): void => {
+    const stored = places.length === 0 ? 'nowhere' : places.map(describePlace).join(' and ');
+    violations.push({ property, message: `${describe(entry)} ${problem}; stored at ${stored}`, entryId: entry.id });
+  };
+  const { idempotence } = evidence.sessions[entry.session]!;
+  if (places.length > 1 && idempotence) report('nothing is stored twice', 'is stored more than once');
+  if (outcome === null) return;
+  if (outcome.kind === 'failed') {
+    if (outcome.fate === 'not-stored' && places.length > 0) {
+      report('failed as not stored means absent', `failed as not stored (${outcome.code})`);
+    }
+    return;
+  }
+  if (places.length === 0) {
+    // What an unclean election lost is counted per partition.
+    if (evidence.mode === 'clean') report('acknowledged means stored', 'was acknowledged');
+    return;
+  }
+  if (outcome.offset < 0) return;
+  const isThere = places.some(({ partition, offset }) => partition === outcome.partition && offset === outcome.offset);
+  if (!isThere && evidence.mode === 'clean') {
+    report(
+      'acknowledged means stored at the offset of the answer',
+      `was acknowledged at ${outcome.partition}:${outcome.offset}`,
+    );
+  }
+}
+
+/** Acknowledged records of one session and one partition lie in the order of the calls. */
+function checkOrder(
+  { entries, sessions }: Evidence,
+  places: readonly (readonly Place[] | undefined)[],
+  violations: Violation[],
+): void {
+  const newest = new Map<string, { entry: LedgerEntry; offset: number }>();
+  for (const entry of entries) {
+    const place = places[entry.id]?.[0];
+    if (entry.outcome?.kind !== 'acknowledged' || place === undefined || !sessions[entry.session]!.idempotence)
+      continue;
+    const key = `${entry.session} ${place.topic} ${place.partition}`;
+    const before = newest.get(key);
+    if (before !== undefined && before.offset > place.offset) {
+      violations.push({
+        property: 'acknowledged records are stored in send order',
+        message: `${describe(entry)} is stored at ${describePlace(place)}, before ${describe(before.entry)} at offset ${before.offset}, which was sent earlier`,
+        entryId: entry.id,
+      });
+      continue;
+    }
+    newest.set(key, { entry, offset: place.offset });
+  }
+}
+
+function checkOffsets({ topic, partition, batches }: PartitionEvidence, violations: Violation[]): void {
+  let expected = batches[0]?.baseOffset ?? 0;
+  for (const { baseOffset, lastOffset, recordCount } of batches) {
+    if (baseOffset !== expected || lastOffset !== baseOffset + recordCount - 1) {
+      violations.push({
+        property: 'offsets have neither gap nor overlap',
+        message: `${topic}-${partition}: a batch of ${recordCount} at ${baseOffset} to ${lastOffset}, where ${expected} comes next`,
+      });
+    }
+    expected = lastOffset + 1;
+  }
+}
+
+function describe({ id, session }: LedgerEntry): string {
+  return `record ${id} of session ${session}`;
+}
+
+function describePlace({ topic, partition, offset }: Place): string {
+  return `${topic}-${partition}:${offset}`;
+}

@@ -1,0 +1,237 @@
+import { SimulatedRuntime } from '@sendonce/producer-core/testing';
+import { Dice } from './dice.ts';
+
+/**
+ * - `clean`: faults that Kafka survives without losing what it acknowledged. Every promise holds.
+ * - `unclean`: replicas that were not in sync may be elected. Acknowledged records may be lost, and must be reported as lost.
+ */
+export type Mode = 'clean' | 'unclean';
+export type ProfileName = 'tutorial' | 'kafka-4';
+
+export interface TopicPlan {
+  readonly name: string;
+  readonly partitions: number;
+  readonly replicationFactor: number;
+  readonly minInsyncReplicas: number;
+  readonly segmentBytes: number;
+  readonly maxMessageBytes: number;
+  readonly timestampType: 'CreateTime' | 'LogAppendTime';
+}
+
+export interface DelayPlan {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+export interface ClusterPlan {
+  readonly profile: ProfileName;
+  readonly brokers: number;
+  readonly topics: readonly TopicPlan[];
+  readonly latencyMs: DelayPlan;
+  readonly replicationDelayMs: DelayPlan;
+  readonly metadataDelayMs: DelayPlan;
+  readonly electionDelayMs: number;
+  readonly sessionTimeoutMs: number;
+  readonly producerIdBlockSize: number;
+  readonly producerIdBlockDelayMs: DelayPlan;
+  readonly producerIdExpirationMs: number;
+  readonly producerIdExpirationCheckMs: number;
+}
+
+export interface ProducerPlan {
+  readonly idempotence: boolean;
+  readonly maxInFlight: number;
+  readonly lingerMs: number;
+  readonly batchSize: number;
+  readonly maxRequestSize: number;
+  readonly bufferMemory: number;
+  readonly maxBlockMs: number;
+  readonly requestTimeoutMs: number;
+  readonly deliveryTimeoutMs: number;
+  readonly retryBackoffMs: number;
+  readonly retryBackoffMaxMs: number;
+  readonly metadataMaxAgeMs: number;
+  readonly compresses: boolean;
+}
+
+/** What one application process does with its producer. Gaps are averages. */
+export interface WorkloadPlan {
+  readonly producer: ProducerPlan;
+  readonly gapMs: number;
+  /** Records in one burst. */
+  readonly burstMax: number;
+  readonly valueBytesMax: number;
+  /** Probabilities for each burst. */
+  readonly flush: number;
+  readonly restart: number;
+  readonly crash: number;
+  readonly freeze: number;
+  readonly idle: number;
+}
+
+export const faultKinds = [
+  'loseRequest',
+  'loseReply',
+  'delayRequest',
+  'delayReply',
+  'duplicate',
+  'resetBefore',
+  'resetAfter',
+  'refuseBefore',
+  'refuseAfter',
+  'kill',
+  'killWhileHandling',
+  'restart',
+  'pause',
+  'moveLeader',
+  'loseSnapshots',
+  'damageSnapshots',
+  'deleteRecords',
+  'expireProducers',
+  'restartController',
+  'slowProducerIds',
+  'wallClock',
+  'uncleanElection',
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
+
+export interface Plan {
+  readonly seed: number;
+  readonly mode: Mode;
+  readonly cluster: ClusterPlan;
+  readonly workloads: readonly WorkloadPlan[];
+  /** How long workloads send and faults strike. */
+  readonly durationMs: number;
+  /** Average time between two faults of a kind; a kind that is not here does not happen. */
+  readonly faultGapsMs: Readonly<Partial<Record<FaultKind, number>>>;
+  /** The longest delay of a request, so that nothing arrives more than a second after its connection ended (rule C9). */
+  readonly requestDelayMaxMs: number;
+}
+
+/** Far enough in the future that nothing expires. */
+const dayMs = 86_400_000;
+
+/**
+ * What happens in the run of a seed, as far as it is decided beforehand. Each seed takes its own choice of faults and sizes: runs
+ * in which a few things go wrong often find more than runs in which everything goes wrong now and then.
+ */
+export function planOf(seed: number, mode: Mode, profile?: ProfileName): Plan {
+  const stream = new SimulatedRuntime({ seed }).fork('plan');
+  const dice = new Dice(() => stream.random());
+  const workloads = Array.from({ length: dice.pick([1, 1, 1, 2, 3]) }, () => planWorkload(dice));
+  const deliveryTimeoutMaxMs = Math.max(...workloads.map(({ producer }) => producer.deliveryTimeoutMs));
+  const drawn = planCluster(dice, mode, deliveryTimeoutMaxMs, profile);
+  const faultGapsMs = planFaults(dice, mode, drawn);
+  const cluster = faultGapsMs.duplicate === undefined ? drawn : withoutRefusals(drawn);
+  return {
+    seed,
+    mode,
+    cluster,
+    workloads,
+    durationMs: dice.scale(1000, 15_000),
+    faultGapsMs,
+    requestDelayMaxMs: dice.scale(20, 900),
+  };
+}
+
+function planDelay(dice: Dice, maxMs: number): DelayPlan {
+  const limit = dice.pick([0, dice.scale(1, maxMs), dice.scale(1, maxMs)]);
+  return { minMs: dice.chance(0.5) ? 0 : limit / 2, maxMs: limit };
+}
+
+function planCluster(
+  dice: Dice,
+  mode: Mode,
+  deliveryTimeoutMaxMs: number,
+  profile: ProfileName | undefined,
+): ClusterPlan {
+  const brokers = mode === 'unclean' ? dice.int(2, 3) : dice.pick([1, 2, 3, 3, 3, 4]);
+  // Drawn whether or not it is given, so that a seed is the same run otherwise.
+  const drawn: ProfileName = dice.chance(0.5) ? 'kafka-4' : 'tutorial';
+  const expires = dice.chance(0.3);
+  return {
+    profile: profile ?? drawn,
+    brokers,
+    topics: Array.from({ length: dice.pick([1, 1, 2]) }, (_, index) => planTopic(dice, brokers, `topic-${index}`)),
+    latencyMs: planDelay(dice, 30),
+    replicationDelayMs: planDelay(dice, 30),
+    metadataDelayMs: planDelay(dice, 100),
+    electionDelayMs: dice.pick([0, dice.scale(1, 500)]),
+    sessionTimeoutMs: dice.scale(200, 4000),
+    producerIdBlockSize: dice.pick([1, 2, 1000]),
+    producerIdBlockDelayMs: planDelay(dice, 300),
+    // Longer than any batch may be under way: beyond that no broker recognises a repeat, and nobody promises it.
+    producerIdExpirationMs: expires ? 3 * deliveryTimeoutMaxMs + 2000 : dayMs,
+    producerIdExpirationCheckMs: expires ? dice.scale(100, 2000) : 600_000,
+  };
+}
+
+/** A copy of a request that was refused, and is then stored, makes any client wrong. TCP makes no copies. */
+function withoutRefusals(cluster: ClusterPlan): ClusterPlan {
+  return { ...cluster, topics: cluster.topics.map((topic) => ({ ...topic, minInsyncReplicas: 1 })) };
+}
+
+function planTopic(dice: Dice, brokers: number, name: string): TopicPlan {
+  const replicationFactor = Math.min(brokers, dice.pick([1, 2, 3, 3, 3]));
+  return {
+    name,
+    partitions: dice.pick([1, 1, 2, 4]),
+    replicationFactor,
+    minInsyncReplicas: Math.min(replicationFactor, dice.pick([1, 1, 2])),
+    segmentBytes: dice.scale(300, 50_000),
+    maxMessageBytes: dice.chance(0.15) ? dice.int(400, 1500) : 1_048_588,
+    timestampType: dice.chance(0.2) ? 'LogAppendTime' : 'CreateTime',
+  };
+}
+
+function planProducer(dice: Dice): ProducerPlan {
+  const batchSize = dice.pick([512, 512, 1024, 4096]);
+  const maxRequestSize = dice.pick([batchSize, 4 * batchSize, 1_048_576]);
+  const lingerMs = dice.pick([0, 5, 50]);
+  const requestTimeoutMs = dice.scale(80, 1500);
+  const retryBackoffMs = dice.scale(2, 100);
+  return {
+    idempotence: !dice.chance(0.03),
+    maxInFlight: dice.pick([1, 2, 5, 5, 5, 5]),
+    lingerMs,
+    batchSize,
+    maxRequestSize,
+    bufferMemory: Math.max(maxRequestSize, dice.pick([8192, 32_768, 33_554_432])),
+    maxBlockMs: dice.scale(50, 5000),
+    requestTimeoutMs,
+    deliveryTimeoutMs: requestTimeoutMs + lingerMs + dice.scale(20, 6000),
+    retryBackoffMs,
+    retryBackoffMaxMs: retryBackoffMs * dice.pick([1, 4, 10]),
+    metadataMaxAgeMs: dice.pick([dice.scale(200, 5000), 300_000]),
+    compresses: dice.chance(0.1),
+  };
+}
+
+function planWorkload(dice: Dice): WorkloadPlan {
+  return {
+    producer: planProducer(dice),
+    gapMs: dice.scale(5, 300),
+    burstMax: dice.pick([1, 5, 20]),
+    valueBytesMax: dice.pick([40, 150, 400]),
+    flush: dice.pick([0, 0.05]),
+    restart: dice.pick([0, 0.02]),
+    crash: dice.pick([0, 0.02]),
+    freeze: dice.pick([0, 0.03]),
+    idle: dice.pick([0, 0.02]),
+  };
+}
+
+function planFaults(dice: Dice, mode: Mode, { brokers }: ClusterPlan): Plan['faultGapsMs'] {
+  const gaps: Partial<Record<FaultKind, number>> = {};
+  for (const kind of faultKinds) {
+    const gapMs = dice.scale(50, 3000);
+    if (!dice.chance(kind === 'uncleanElection' ? 1 : 0.3)) continue;
+    if (kind === 'uncleanElection' && mode === 'clean') continue;
+    if (kind === 'moveLeader' && brokers === 1) continue;
+    gaps[kind] = gapMs;
+  }
+  // See `withoutRefusals`.
+  if (gaps.refuseBefore !== undefined) delete gaps.duplicate;
+  return gaps;
+}

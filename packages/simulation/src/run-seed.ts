@@ -1,0 +1,146 @@
+import { createSimulatedRuntime } from '@sendonce/producer-core/testing';
+import { createMemoryCluster } from '@sendonce/transport-memory';
+import { checkEvidence } from './checker.ts';
+import { CommittedLog } from './committed-log.ts';
+import { Coverage } from './coverage.ts';
+import type { Violation } from './evidence.ts';
+import { FaultInjector, replyDelayMaxMs } from './fault-injector.ts';
+import { Ledger } from './ledger.ts';
+import { type Mode, type Plan, type ProfileName, planOf } from './plan.ts';
+import { finishSessions } from './recovery.ts';
+import { Trace } from './trace.ts';
+import { traceCluster } from './trace-cluster.ts';
+import { Workload } from './workload.ts';
+import { pause, type World } from './world.ts';
+
+export interface RunSeedOptions {
+  readonly seed: number;
+  readonly mode?: Mode;
+  /** Default: drawn from the seed. */
+  readonly profile?: ProfileName | undefined;
+  /** Keep the story of the run. */
+  readonly traced?: boolean;
+}
+
+export interface SeedResult {
+  readonly seed: number;
+  readonly plan: Plan;
+  readonly violations: readonly Violation[];
+  readonly coverage: Coverage;
+  readonly trace: readonly string[];
+  readonly steps: number;
+  readonly records: number;
+}
+
+/** More than any run needs: who comes here spins. */
+const stepsMax = 500_000;
+
+/** Runs one seed from its plan to the checker's verdict. */
+export async function runSeed({ seed, mode = 'clean', profile, traced = false }: RunSeedOptions): Promise<SeedResult> {
+  const plan = planOf(seed, mode, profile);
+  const world = createWorld(plan, traced);
+  const { coverage, runtime, trace } = world;
+  const unhandled = (reason: unknown): void =>
+    world.report({ property: 'no rejection is left unhandled', message: describeError(reason) });
+  process.on('unhandledRejection', unhandled);
+  let violations: readonly Violation[];
+  try {
+    violations = await runPlan(world);
+  } catch (error) {
+    violations = [...world.violations, { property: 'the run comes to its end', message: describeError(error) }];
+  } finally {
+    // One more turn, for what Node reports only then.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', unhandled);
+  }
+  for (const { property, message } of violations) trace.note('VIOLATION', () => `${property}: ${message}`);
+  coverage.add('runs');
+  coverage.add(`runs: profile ${plan.cluster.profile}`);
+  const records = world.ledger.entries.length;
+  return { seed, plan, violations, coverage, trace: trace.lines, steps: runtime.steps, records };
+}
+
+type SeedWorld = World & { readonly violations: Violation[] };
+
+function createWorld(plan: Plan, traced: boolean): SeedWorld {
+  const runtime = createSimulatedRuntime({ seed: plan.seed });
+  const coverage = new Coverage();
+  const trace = new Trace(traced, () => runtime.monotonicMs());
+  const { topics, ...cluster } = plan.cluster;
+  const violations: Violation[] = [];
+  const world: SeedWorld = {
+    plan,
+    runtime,
+    cluster: createMemoryCluster({
+      ...cluster,
+      runtime: runtime.fork('cluster'),
+      topics: Object.fromEntries(topics.map(({ name, ...topic }) => [name, topic])),
+    }),
+    ledger: new Ledger(
+      () => runtime.monotonicMs(),
+      ({ id, session, outcome }) => {
+        const what =
+          outcome!.kind === 'acknowledged'
+            ? `acknowledged${outcome!.offset < 0 ? ', offset unknown' : ''}`
+            : `${outcome!.fate} (${outcome!.code})`;
+        coverage.add(`outcome: ${what}`);
+        trace.note(`session ${session}`, () =>
+          outcome!.kind === 'acknowledged'
+            ? `record ${id} acknowledged at ${outcome!.partition}:${outcome!.offset}`
+            : `record ${id} failed, ${what}`,
+        );
+      },
+    ),
+    coverage,
+    trace,
+    violations,
+    report: (violation) => violations.push(violation),
+  };
+  if (traced) traceCluster(world);
+  return world;
+}
+
+async function runPlan(world: SeedWorld): Promise<readonly Violation[]> {
+  const { plan, runtime, cluster, ledger, coverage } = world;
+  const logs = plan.cluster.topics.flatMap(({ name, partitions }) =>
+    Array.from({ length: partitions }, (_, partition) => new CommittedLog(world, name, partition)),
+  );
+  const injector = new FaultInjector(world, logs);
+  injector.start();
+  const workloads = plan.workloads.map((workload, index) => new Workload(world, workload, index));
+  const working = Promise.all(workloads.map((workload) => workload.run(plan.durationMs)));
+  await runtime.runUntilSettled(
+    (async () => {
+      await working;
+      await heal(world, injector, workloads);
+    })(),
+    { maxSteps: stepsMax },
+  );
+  world.trace.note('heal', () => 'no more faults from here on');
+  await runtime.runUntilSettled(finishSessions(world, workloads), { maxSteps: stepsMax });
+  // Replicas that came back late catch up, and requests that outlived their connections arrive.
+  await runtime.run({ untilMs: runtime.monotonicMs() + 5000, maxSteps: stepsMax });
+  for (const [type, count] of Object.entries(cluster.eventCounts)) coverage.add(`cluster: ${type}`, count);
+  return checkEvidence({
+    mode: plan.mode,
+    entries: ledger.entries,
+    sessions: ledger.sessions,
+    partitions: logs.map((log) => log.evidence()),
+    observed: world.violations,
+  });
+}
+
+/** Ends the faults, and waits until those that struck before have taken their course. */
+async function heal(world: World, injector: FaultInjector, workloads: readonly Workload[]): Promise<void> {
+  injector.stop();
+  const frozenMs = Math.max(0, ...workloads.map(({ frozenUntilMs }) => frozenUntilMs)) - world.runtime.monotonicMs();
+  await pause(
+    world,
+    Math.max(frozenMs, replyDelayMaxMs, ...world.plan.workloads.map(({ producer }) => producer.requestTimeoutMs)),
+  );
+  injector.mend();
+}
+
+function describeError(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

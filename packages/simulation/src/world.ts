@@ -1,0 +1,23 @@
+import type { SimulatedRuntime } from '@sendonce/producer-core/testing';
+import type { MemoryCluster } from '@sendonce/transport-memory';
+import type { Coverage } from './coverage.ts';
+import type { Violation } from './evidence.ts';
+import type { Ledger } from './ledger.ts';
+import type { Plan } from './plan.ts';
+import type { Trace } from './trace.ts';
+
+/** What the parts of one run share. */
+export interface World {
+  readonly plan: Plan;
+  readonly runtime: SimulatedRuntime;
+  readonly cluster: MemoryCluster;
+  readonly ledger: Ledger;
+  readonly coverage: Coverage;
+  readonly trace: Trace;
+  /** Notes a property that did not hold, as far as it is seen while the run goes on. */
+  report(violation: Violation): void;
+}
+
+export function pause(world: World, durationMs: number): Promise<void> {
+  return new Promise((resolve) => world.runtime.schedule(durationMs, resolve));
+}
