@@ -95,7 +95,7 @@ export type ClusterEventListener = (event: ClusterEvent) => void;
 export type RecordEvent = (event: ClusterEventBody) => void;
 
 /** How many events are kept: enough to tell the story of a test, bounded for those that run for hours. */
-export const keptEventsMax = 10_000;
+const keptEventsMax = 10_000;
 
 /** Keeps the last events, counts all of them, and tells listeners. */
 export class EventLog {
