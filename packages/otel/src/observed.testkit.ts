@@ -51,7 +51,8 @@ export class SpanKeeper implements SpanProcessor {
   }
 }
 
-class PulledReader extends MetricReader {
+/** Collects when it is asked to. */
+export class PulledReader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
   protected override async onShutdown(): Promise<void> {}
 }

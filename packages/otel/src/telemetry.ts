@@ -6,8 +6,8 @@ import { attributeNaming } from './attributes.ts';
 import { createDedupHooks } from './consumer/dedup-hooks.ts';
 import { ProcessSpans } from './consumer/process-spans.ts';
 import { errorTypeOf } from './error-type.ts';
+import { BoundedLabel } from './metrics/bounded-label.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { TopicLabels } from './metrics/topic-labels.ts';
 import { resolveOptions, type TelemetryOptions } from './options.ts';
 import { BatchBook, createProducerHooks } from './producer/producer-hooks.ts';
 import { ProducerMetrics } from './producer/producer-metrics.ts';
@@ -55,7 +55,7 @@ export function createTelemetry(telemetryOptions: TelemetryOptions = {}): Teleme
   const options = resolveOptions(telemetryOptions);
   const providers = new ProviderLookup(options);
   const named = attributeNaming(options.attributeNames);
-  const topics = new TopicLabels(options.maxTopics);
+  const topics = new BoundedLabel(options.maxTopics);
   const metrics: Metrics = new Metrics(
     () => providers.meterProvider,
     named,

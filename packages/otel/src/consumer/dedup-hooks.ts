@@ -2,8 +2,8 @@ import type { Attributes } from '@opentelemetry/api';
 import type { DedupHooks } from '@sendonce/consumer-dedup';
 import type { NameAttributes } from '../attributes.ts';
 import { errorTypeOf } from '../error-type.ts';
+import type { BoundedLabel } from '../metrics/bounded-label.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { TopicLabels } from '../metrics/topic-labels.ts';
 import { Pacer } from '../pacer.ts';
 import { conventional, kafka, own } from '../semconv.ts';
 import type { ProcessSpans } from './process-spans.ts';
@@ -14,7 +14,7 @@ const measuredPerSecond = 1_000;
 export interface DedupHookParts {
   readonly spans: ProcessSpans;
   readonly metrics: Metrics;
-  readonly topics: TopicLabels;
+  readonly topics: BoundedLabel;
   readonly named: NameAttributes;
   /** Called with each message. */
   readonly refresh: () => void;

@@ -44,13 +44,15 @@ export class ProcessSpans {
   message(message: ConsumedMessage, source: MessageSource): MessageWatch | undefined {
     const active = context.active();
     if (isTracingSuppressed(active)) return undefined;
-    const { propagation } = this.#ports;
-    const creation = propagation.extract(message.headers);
-    const parent = this.#parentOf(active, creation, message);
-    const parentSpan = trace.getSpanContext(parent);
-    const isInTrace = parentSpan !== undefined && trace.isSpanContextValid(parentSpan);
-    const maySpan = isInTrace ? (parentSpan.traceFlags & TraceFlags.SAMPLED) !== 0 : this.#mayBeRoot();
-    if (!maySpan) return isInTrace ? { run: (work) => context.with(parent, work) } : undefined;
+    const received = this.#ports.propagation.extractInto(trace.deleteSpan(active), message.headers);
+    const creation = validSpanContext(received) ?? null;
+    const isInside = validSpanContext(active) !== undefined;
+    const mayBeProducers = creation !== null && this.#ports.options.consumerParent === 'producer';
+    // The context that the message's span and its handler's work belong to.
+    const parent = isInside && !mayBeProducers ? active : received;
+    const parentSpan = validSpanContext(parent);
+    const maySpan = parentSpan === undefined ? this.#mayBeRoot() : (parentSpan.traceFlags & TraceFlags.SAMPLED) !== 0;
+    if (!maySpan) return { run: (work) => context.with(parent, work) };
     const span = this.#start(message, source, parent, creation);
     if (span.isRecording()) this.#open.add(span);
     return {
@@ -67,15 +69,6 @@ export class ProcessSpans {
   #mayBeRoot(): boolean {
     this.#roots.adapt(performance.now());
     return this.#roots.pick();
-  }
-
-  /** The context that the message's span and its handler's work belong to. */
-  #parentOf(active: Context, creation: SpanContext | null, { headers }: ConsumedMessage): Context {
-    const { options, propagation } = this.#ports;
-    const activeSpan = trace.getSpanContext(active);
-    const isActive = activeSpan !== undefined && trace.isSpanContextValid(activeSpan);
-    if (isActive && (options.consumerParent === 'active' || creation === null)) return active;
-    return propagation.extractInto(isActive ? trace.deleteSpan(active) : active, headers);
   }
 
   #start(message: ConsumedMessage, source: MessageSource, parent: Context, creation: SpanContext | null): Span {
@@ -129,4 +122,9 @@ export class ProcessSpans {
     }
     span.end();
   }
+}
+
+function validSpanContext(from: Context): SpanContext | undefined {
+  const spanContext = trace.getSpanContext(from);
+  return spanContext !== undefined && trace.isSpanContextValid(spanContext) ? spanContext : undefined;
 }

@@ -26,9 +26,10 @@ export class Tally {
     this.#attributesOf = attributesOf;
   }
 
-  /** Values in the order of the labels; `undefined` leaves a label out. */
+  /** Values in the order of the labels; `undefined` leaves a label out, and trailing ones need not be given. */
   add(amount: number, values: readonly LabelValue[]): void {
-    const key = values.length === 1 ? (values[0] ?? '') : values.join('\0');
+    let key = values[0] ?? '';
+    for (let index = 1; index < this.#labels.length; index++) key += `\0${values[index] ?? ''}`;
     const series = this.#series.get(key) ?? this.#open(key, values);
     series.value += amount;
   }

@@ -9,9 +9,9 @@ import type {
 } from '@sendonce/producer-core';
 import type { NameAttributes } from '../attributes.ts';
 import { errorTypeOf } from '../error-type.ts';
+import { BoundedLabel } from '../metrics/bounded-label.ts';
 import type { GaugeName } from '../metrics/catalogue.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { TopicLabels } from '../metrics/topic-labels.ts';
 import { Pacer } from '../pacer.ts';
 import { conventional, kafka } from '../semconv.ts';
 import type { BatchFacts } from './batch-facts.ts';
@@ -27,16 +27,31 @@ const sequenceErrors: ReadonlySet<string> = new Set([
   'PRODUCER_FENCED',
 ]);
 
+/** Client ids that are told apart. */
+const clientsMax = 100;
+
+type Readings = Record<GaugeName, number>;
+const noReadings: Readings = {
+  bufferLimit: 0,
+  bufferAvailable: 0,
+  requestsInFlight: 0,
+  recordsPending: 0,
+  hookFailures: 0,
+  producersActive: 0,
+};
+
 /** What producers' hooks count and measure. */
 export class ProducerMetrics {
   readonly #metrics: Metrics;
-  readonly #topics: TopicLabels;
+  readonly #topics: BoundedLabel;
   readonly #named: NameAttributes;
   readonly #pacer = new Pacer(batchesPerSecond, performance.now());
   readonly #measured = new WeakSet<BatchFacts>();
   readonly #active = new Set<ProducerInfo>();
+  readonly #clients = new BoundedLabel(clientsMax);
+  readonly #clientIds = new Set<string>();
 
-  constructor(metrics: Metrics, topics: TopicLabels, named: NameAttributes) {
+  constructor(metrics: Metrics, topics: BoundedLabel, named: NameAttributes) {
     this.#metrics = metrics;
     this.#topics = topics;
     this.#named = named;
@@ -45,30 +60,33 @@ export class ProducerMetrics {
   producerStarted(producer: ProducerInfo): void {
     this.#metrics.count('producersCreated', 1);
     this.#active.add(producer);
+    this.#clientIds.add(this.#clients.of(producer.clientId));
   }
 
   producerClosed(producer: ProducerInfo): void {
     this.#active.delete(producer);
   }
 
-  /** One series for each client id, whatever the number of producers that share it. */
+  /**
+   * One series for each client id, whatever the number of producers that share it. One that has no producer any more is reported as 0: an SDK would
+   * go on to report the last value it heard.
+   */
   readGauges(observe: (gauge: GaugeName, value: number, attributes: Attributes) => void): void {
-    const sums = new Map<string, Record<GaugeName, number>>();
+    const sums = new Map<string, Readings>();
+    for (const clientId of this.#clientIds) sums.set(clientId, { ...noReadings });
     for (const { clientId, stats } of this.#active) {
       const { bufferLimitBytes, bufferUsedBytes, requestsInFlight, pendingRecords, hookFailures } = stats();
-      const sum = sums.get(clientId);
-      sums.set(clientId, {
-        bufferLimit: (sum?.bufferLimit ?? 0) + bufferLimitBytes,
-        bufferAvailable: (sum?.bufferAvailable ?? 0) + bufferLimitBytes - bufferUsedBytes,
-        requestsInFlight: (sum?.requestsInFlight ?? 0) + requestsInFlight,
-        recordsPending: (sum?.recordsPending ?? 0) + pendingRecords,
-        hookFailures: (sum?.hookFailures ?? 0) + hookFailures,
-        producersActive: (sum?.producersActive ?? 0) + 1,
-      });
+      const sum = sums.get(this.#clients.of(clientId))!;
+      sum.bufferLimit += bufferLimitBytes;
+      sum.bufferAvailable += bufferLimitBytes - bufferUsedBytes;
+      sum.requestsInFlight += requestsInFlight;
+      sum.recordsPending += pendingRecords;
+      sum.hookFailures += hookFailures;
+      sum.producersActive++;
     }
-    for (const [clientId, values] of sums) {
+    for (const [clientId, readings] of sums) {
       const attributes = { [conventional.clientId]: clientId };
-      for (const [gauge, value] of Object.entries(values)) observe(gauge as GaugeName, value, attributes);
+      for (const [gauge, value] of Object.entries(readings)) observe(gauge as GaugeName, value, attributes);
     }
   }
 
