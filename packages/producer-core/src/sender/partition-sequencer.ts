@@ -6,7 +6,7 @@ import type { BrokerLane } from './broker-lane.ts';
 import { type ResolutionTrigger, resolutionStep } from './resolution.ts';
 
 /** Rule C5: what the broker remembers of a producer, and so what may lie between the oldest unsettled batch and the newest. */
-export const maxSpan = 5;
+const maxSpan = 5;
 /** Rule C10. */
 export const lastEpoch = 32_767;
 

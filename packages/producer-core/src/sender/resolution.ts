@@ -7,7 +7,7 @@ export type ResolutionTrigger = 'delivery-timeout' | 'refused' | 'out-of-order' 
  * A request may outlive its connection inside a broker that was frozen: it wakes up and works through its socket. Only a
  * refusal this long after the connection ended is believed.
  */
-export const zombieWaitMs = 1_000;
+const zombieWaitMs = 1_000;
 
 export type ResolutionStep =
   /** Send this batch under its old numbers, alone. */
