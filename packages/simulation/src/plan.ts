@@ -52,6 +52,8 @@ export interface ProducerPlan {
   readonly retryBackoffMaxMs: number;
   readonly metadataMaxAgeMs: number;
   readonly compresses: boolean;
+  /** The epoch that a new producer id comes with. */
+  readonly firstEpoch: number;
 }
 
 /** What one application process does with its producer. Gaps are averages. */
@@ -205,6 +207,7 @@ function planProducer(dice: Dice): ProducerPlan {
     retryBackoffMaxMs: retryBackoffMs * dice.pick([1, 4, 10]),
     metadataMaxAgeMs: dice.pick([dice.scale(200, 5000), 300_000]),
     compresses: dice.chance(0.1),
+    firstEpoch: dice.chance(0.1) ? dice.int(32_760, 32_767) : 0,
   };
 }
 

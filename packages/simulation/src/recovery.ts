@@ -21,9 +21,10 @@ async function finish(world: World, session: ProducerSession): Promise<void> {
     await quiesce(world, session);
     checkIdle(world, session, 'once everything is settled a producer holds no memory and waits for nothing');
   }
+  world.coverage.add(`state: ${session.producer.state}`);
   await endsInTime(world, 'close', session, session.close());
+  world.coverage.add(`state: ${session.producer.state}`);
   checkIdle(world, session, 'a closed producer holds nothing');
-  world.coverage.add(`producer: ended ${session.producer.state}`);
 }
 
 /**

@@ -59,12 +59,12 @@ export class ProducerSession {
       report: (violation) => world.report({ ...violation, message: `${name}: ${violation.message}` }),
       observer: wireObserver(world, name),
     });
-    const { compresses, ...options } = plan;
+    const { compresses, firstEpoch, ...options } = plan;
     try {
       const producer = await createProducer({
         ...options,
         clientId: name,
-        transport: process.wrap(monitor.wrap(transport)),
+        transport: process.wrap(monitor.wrap(withFirstEpoch(transport, firstEpoch, world))),
         runtime: process.runtime,
         producerIdExpirationMs: world.plan.cluster.producerIdExpirationMs,
         compression: compresses ? slowGzip(process.runtime) : 'none',
@@ -184,6 +184,22 @@ function slowGzip(runtime: Runtime): CompressionCodec {
       return new Promise((resolve) => runtime.schedule(runtime.random() * 20, () => resolve(compressed)));
     },
     decompress: (bytes) => gunzipSync(bytes),
+  };
+}
+
+/** A broker takes any epoch of a producer id that it does not know: so that the last one is not 32,767 bumps away (C10). */
+function withFirstEpoch(transport: Transport, firstEpoch: number, { coverage }: World): Transport {
+  let asked = 0;
+  return {
+    connect: (signal) => transport.connect(signal),
+    close: () => transport.close(),
+    metadata: (topics) => transport.metadata(topics),
+    produce: (brokerId, request) => transport.produce(brokerId, request),
+    initProducerId: async () => {
+      const { producerId } = await transport.initProducerId();
+      if (++asked > 1) coverage.add('state: a new producer id after the last epoch');
+      return { producerId, epoch: firstEpoch };
+    },
   };
 }
 
