@@ -109,6 +109,7 @@ export class Producer implements AsyncDisposable {
         identity: () => this.#identity.current,
         requestIdentity: (queue) => this.#renewIdentity(queue),
         wantMetadata: (queue) => this.#metadata.want(queue.topic.topic),
+        refreshMetadataIfOld: (nowMs) => this.#metadata.refreshIfOld(nowMs),
         fatal: (error) => this.#stop(error),
       },
       () => this.#accumulator,

@@ -12,7 +12,10 @@ export interface Runtime {
   monotonicMs(): number;
   /** Milliseconds since 1970-01-01 UTC. Used for record timestamps only; may jump. */
   wallClockMs(): number;
-  /** Calls `callback` once, after at least `delayMs`. A pending timer must not keep the process alive. */
+  /**
+   * Calls `callback` once, after at least `delayMs`. On a platform where timers keep a process alive, these do: the producer has
+   * one only while something is not settled.
+   */
   schedule(delayMs: number, callback: () => void): TimerHandle;
   /** Forgets a timer. A timer that already ran, or was cancelled, is ignored. */
   cancel(timer: TimerHandle): void;
@@ -26,7 +29,7 @@ export interface Runtime {
 export const platformRuntime: Runtime = {
   monotonicMs: () => performance.now(),
   wallClockMs: () => Date.now(),
-  schedule: (delayMs, callback) => setTimeout(callback, Math.max(0, delayMs)).unref(),
+  schedule: (delayMs, callback) => setTimeout(callback, Math.max(0, delayMs)),
   cancel: (timer) => clearTimeout(timer as NodeJS.Timeout),
   endOfTurn: (callback) => void setImmediate(callback),
   random: () => Math.random(),

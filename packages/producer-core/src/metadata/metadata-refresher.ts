@@ -24,11 +24,11 @@ export class MetadataRefresher {
   readonly #listener: MetadataListener;
   readonly #wanted = new Set<string>();
   readonly #next = new CallbackDeadline(() => this.#ask());
-  readonly #age = new CallbackDeadline(() => this.#refreshAll());
   #isAsking = false;
   #closed = false;
   #failures = 0;
   #lastAskedAtMs = Number.NEGATIVE_INFINITY;
+  #refreshedAllAtMs: number;
 
   constructor(
     transport: Transport,
@@ -42,7 +42,7 @@ export class MetadataRefresher {
     this.#deadlines = deadlines;
     this.#options = options;
     this.#listener = listener;
-    deadlines.set(this.#age, runtime.monotonicMs() + options.metadataMaxAgeMs);
+    this.#refreshedAllAtMs = runtime.monotonicMs();
   }
 
   /** Asks about a topic: at once for the first time, else a pause after the last question, or leader errors become a storm. */
@@ -52,10 +52,20 @@ export class MetadataRefresher {
     if (!this.#isAsking) this.#scheduleAsk(isFirst && this.#failures === 0 ? 0 : this.#options.retryBackoffMs);
   }
 
+  /**
+   * Asks about every topic when the last time is `metadataMaxAgeMs` ago. Called while requests go out, and not by a timer: a
+   * producer that has nothing to send asks nothing, and keeps no process alive.
+   */
+  refreshIfOld(nowMs: number): void {
+    if (this.#closed || nowMs - this.#refreshedAllAtMs < this.#options.metadataMaxAgeMs) return;
+    this.#refreshedAllAtMs = nowMs;
+    for (const topic of this.#listener.knownTopics()) this.#wanted.add(topic);
+    if (this.#wanted.size > 0 && !this.#isAsking) this.#scheduleAsk(0);
+  }
+
   close(): void {
     this.#closed = true;
     this.#deadlines.remove(this.#next);
-    this.#deadlines.remove(this.#age);
   }
 
   #scheduleAsk(pauseMs: number): void {
@@ -64,12 +74,6 @@ export class MetadataRefresher {
     if (this.#next.heapIndex >= 0 && this.#next.atMs <= atMs) return;
     if (atMs <= nowMs) this.#ask();
     else this.#deadlines.set(this.#next, atMs);
-  }
-
-  #refreshAll(): void {
-    this.#deadlines.set(this.#age, this.#runtime.monotonicMs() + this.#options.metadataMaxAgeMs);
-    for (const topic of this.#listener.knownTopics()) this.#wanted.add(topic);
-    if (this.#wanted.size > 0 && !this.#isAsking) this.#scheduleAsk(0);
   }
 
   #ask(): void {

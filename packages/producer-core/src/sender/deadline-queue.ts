@@ -56,7 +56,10 @@ export class DeadlineQueue {
     if (index < 0) return;
     deadline.heapIndex = -1;
     const last = this.#heap.pop()!;
-    if (last === deadline) return;
+    if (last === deadline) {
+      if (this.#heap.length === 0) this.#disarm();
+      return;
+    }
     this.#heap[index] = last;
     last.heapIndex = index;
     this.#siftUp(index);
@@ -67,8 +70,7 @@ export class DeadlineQueue {
     this.#closed = true;
     for (const deadline of this.#heap) deadline.heapIndex = -1;
     this.#heap.length = 0;
-    if (this.#timer !== null) this.#runtime.cancel(this.#timer);
-    this.#timer = null;
+    this.#disarm();
   }
 
   #arm(atMs: number): void {
@@ -78,8 +80,15 @@ export class DeadlineQueue {
     this.#timer = this.#outsideCallers(() => this.#runtime.schedule(delayMs, this.#onTimer));
   }
 
-  // The timer is left alone when its deadline goes: it fires for nothing now and then, which is cheaper than moving it
-  // with each settled batch.
+  /** Nothing is waited for, so nothing may keep the process alive. */
+  #disarm(): void {
+    if (this.#timer !== null) this.#runtime.cancel(this.#timer);
+    this.#timer = null;
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  // While others are left the timer stays when its deadline goes: it fires for nothing now and then, which is cheaper than
+  // moving it with each settled batch.
   readonly #onTimer = (): void => {
     this.#timer = null;
     this.#timerAtMs = Number.POSITIVE_INFINITY;

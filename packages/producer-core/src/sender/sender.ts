@@ -37,6 +37,7 @@ export interface SenderPorts {
   /** Runs work outside any caller's async context (rule C17). */
   readonly outsideCallers: <T>(work: () => T) => T;
   wantMetadata(queue: PartitionQueue): void;
+  refreshMetadataIfOld(nowMs: number): void;
   identity(): ProducerIdentity;
   /** Asks for a new producer id, and hands it to `takeIdentity` (C10). */
   requestIdentity(queue: PartitionQueue): void;
@@ -197,6 +198,7 @@ export class Sender {
       }
       if (taken < turn.length) lane.ready.unshift(...turn.slice(taken));
       if (attempts.length === 0) return;
+      this.#ports.refreshMetadataIfOld(nowMs);
       this.#dispatch(lane, attempts);
     }
   }
