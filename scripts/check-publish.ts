@@ -27,7 +27,7 @@ async function problemsOf({ folder, manifest }: Workspace, packFolder: string): 
   for (const required of ['README.md', 'LICENSE']) {
     if (!paths.includes(required)) problems.push(`the tarball has no ${required}; add ${folder}/${required}`);
   }
-  const tests = paths.filter((path) => /\.test\.|tsbuildinfo$/.test(path));
+  const tests = paths.filter((path) => /\.(test|testkit)\.|tsbuildinfo$/.test(path));
   if (tests.length > 0) problems.push(`the tarball ships ${tests.join(', ')}; leave it out in package.json "files"`);
 
   const bytes = readFileSync(tarball);

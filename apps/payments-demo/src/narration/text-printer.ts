@@ -11,6 +11,7 @@ const widestText = 100;
 
 export class TextPrinter implements Printer {
   readonly #stream: TextStream;
+  #previous: ScriptItem['type'] | null = null;
 
   constructor(stream: TextStream) {
     this.#stream = stream;
@@ -22,7 +23,10 @@ export class TextPrinter implements Printer {
   }
 
   item(item: ScriptItem): void {
-    this.#write(this.#textOf(item));
+    // What begins with an empty line needs none after a table.
+    const isTight = item.type === 'event' || item.type === 'check';
+    this.#write(`${this.#previous === 'table' && isTight ? '\n' : ''}${this.#textOf(item)}`);
+    this.#previous = item.type;
   }
 
   end({ checks, failedChecks }: WalkthroughSummary): void {
@@ -44,7 +48,7 @@ export class TextPrinter implements Printer {
         const [names, ...rows] = tableLines(item);
         const body = rows.length === 0 ? ['(empty)'] : rows;
         const heading = `\n  ${this.#paint('bold', item.title)}\n  ${this.#paint('dim', names!)}\n`;
-        return `${heading}${body.map((row) => `  ${row}\n`).join('')}\n`;
+        return `${heading}${body.map((row) => `  ${row}\n`).join('')}`;
       }
       case 'check': {
         const words = item.detail === undefined || item.held ? item.claim : `${item.claim}: ${item.detail}`;
