@@ -1,5 +1,5 @@
 import type { DeliveryError, Fate } from '../errors.ts';
-import type { RecordWatch } from '../observe/hooks.ts';
+import type { BatchInfo, RecordWatch } from '../observe/hooks.ts';
 import { WatchedRecord } from '../observe/watched-record.ts';
 import { type BatchAcknowledgement, RecordMetadata } from '../record.ts';
 import type { RecordBatchWriter } from '../record-batch/index.ts';
@@ -81,6 +81,9 @@ export class ProducerBatch extends Deadline {
   /** Why the latest attempt failed; becomes the `cause` when time runs out. */
   lastError: Error | null = null;
 
+  /** What hooks see of it: made by the observer when one looks. */
+  view: BatchInfo | null = null;
+
   #firsts: SettlerFirst[] | null = null;
   #seconds: SettlerSecond[] = [];
   #timestamps: number[] = [];
@@ -145,34 +148,44 @@ export class ProducerBatch extends Deadline {
   }
 
   dropSettlers(): void {
-    this.#firsts = null;
+    this.#takeSettlers();
   }
 
   /** Tells every caller that the batch is stored. */
   acknowledge(acknowledgement: BatchAcknowledgement, onCallbackError: (error: unknown) => void): void {
     this.moveTo('settled');
-    const firsts = this.#firsts;
+    const { firsts, seconds, timestamps } = this.#takeSettlers();
     if (firsts === null) return;
-    this.#firsts = null;
     for (let index = 0; index < firsts.length; index++) {
       const first = firsts[index];
       if (first === undefined) continue;
-      const metadata = new RecordMetadata(acknowledgement, index, this.#timestamps[index]!);
-      tellSuccess(first, this.#seconds[index], metadata, onCallbackError);
+      const metadata = new RecordMetadata(acknowledgement, index, timestamps[index]!);
+      tellSuccess(first, seconds[index], metadata, onCallbackError);
     }
   }
 
   /** Tells every caller that the batch failed. Returns how many records nobody listens for. */
   reject(error: DeliveryError, onCallbackError: (error: unknown) => void): number {
     this.moveTo('settled');
-    const firsts = this.#firsts;
+    const { firsts, seconds } = this.#takeSettlers();
     if (firsts === null) return this.recordCount;
-    this.#firsts = null;
     let unheard = this.recordCount - firsts.length;
     for (let index = 0; index < firsts.length; index++) {
-      if (!tellFailure(firsts[index], this.#seconds[index], error, onCallbackError)) unheard++;
+      if (!tellFailure(firsts[index], seconds[index], error, onCallbackError)) unheard++;
     }
     return unheard;
+  }
+
+  /**
+   * Each is told once. And a batch may be looked at for some time after it was settled, by an attempt or a hook: thousands of promises with their
+   * callers' contexts must not live as long.
+   */
+  #takeSettlers(): { firsts: SettlerFirst[] | null; seconds: SettlerSecond[]; timestamps: number[] } {
+    const taken = { firsts: this.#firsts, seconds: this.#seconds, timestamps: this.#timestamps };
+    this.#firsts = null;
+    this.#seconds = [];
+    this.#timestamps = [];
+    return taken;
   }
 
   /** Fresh numbers are due: what was said about the old ones no longer counts. Only when none of it is stored (C9). */

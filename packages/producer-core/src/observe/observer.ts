@@ -25,8 +25,6 @@ export class Observer {
   readonly #hooks: ProducerHooks;
   readonly #logger: ProducerLogger | undefined;
   readonly #producer: ProducerInfo;
-  readonly #batches = new WeakMap<ProducerBatch, BatchInfo>();
-  readonly #attempts = new WeakMap<Attempt, AttemptInfo>();
 
   constructor(hooks: ProducerHooks, logger: ProducerLogger | undefined, producer: ProducerInfo) {
     this.#hooks = hooks;
@@ -126,7 +124,7 @@ export class Observer {
       brokerId: attempt.lane.brokerId,
       startedAtMs: attempt.startedAtMs,
     };
-    this.#attempts.set(attempt, info);
+    attempt.view = info;
     this.#guard(() => this.#hooks.onAttemptStarted?.(info));
   }
 
@@ -135,8 +133,8 @@ export class Observer {
   }
 
   attemptEnded(attempt: Attempt, outcome: AttemptOutcome): void {
-    const info = this.#attempts.get(attempt);
-    if (info !== undefined) this.#guard(() => this.#hooks.onAttemptEnded?.(info, outcome));
+    const info = attempt.view;
+    if (info !== null) this.#guard(() => this.#hooks.onAttemptEnded?.(info, outcome));
   }
 
   get watchesBatches(): boolean {
@@ -172,12 +170,8 @@ export class Observer {
   };
 
   #view(batch: ProducerBatch): BatchInfo {
-    let view = this.#batches.get(batch);
-    if (view === undefined) {
-      view = new BatchView(batch, this.#producer);
-      this.#batches.set(batch, view);
-    }
-    return view;
+    batch.view ??= new BatchView(batch, this.#producer);
+    return batch.view;
   }
 
   #guard(call: () => unknown): void {

@@ -1,4 +1,5 @@
 import type { ProducerBatch } from '../accumulator/batch.ts';
+import type { AttemptInfo } from '../observe/hooks.ts';
 import type { BrokerLane } from './broker-lane.ts';
 
 /** One produce request carrying one batch. */
@@ -10,4 +11,6 @@ export interface Attempt {
   /** From 1. */
   readonly number: number;
   readonly startedAtMs: number;
+  /** What hooks saw when it started; `null` when none looked. */
+  view: AttemptInfo | null;
 }

@@ -80,6 +80,7 @@ class Partition {
         connection: this.lane.connection,
         number: batch.attempts + 1,
         startedAtMs: this.nowMs,
+        view: null,
       };
       this.sequencer.attemptStarted(batch, attempt);
       attempts.push(attempt);

@@ -236,6 +236,7 @@ export class Sender {
       connection: lane.connection,
       number: batch.attempts + 1,
       startedAtMs: nowMs,
+      view: null,
     };
     sequencer.attemptStarted(batch, attempt);
     const { stats } = this.#ports;
