@@ -1,0 +1,106 @@
+import { createServer } from 'node:net';
+import { createProducer } from '@sendonce/producer-core';
+import {
+  type ConformanceCapability,
+  type ConformanceEnvironment,
+  type RequestMatch,
+  selectConformanceCases,
+} from '@sendonce/producer-core/testing';
+import { platformRuntime } from '@sendonce/producer-core/transport';
+import { apiKeys, type FaultKind, type KafkaBehindProxy, startKafkaBehindProxy } from '@sendonce/test-services';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createKafkaTransport } from '../src/index.ts';
+
+/** What a proxy can do without understanding more of the protocol than where a request ends. */
+const capabilities: readonly ConformanceCapability[] = ['lose-requests', 'lose-replies', 'reset-connections'];
+
+let cluster: KafkaBehindProxy;
+let topics = 0;
+
+beforeAll(async () => {
+  cluster = await startKafkaBehindProxy({ brokers: 1 });
+  // A broker that just started has no producer ids yet and says so (14); a producer asks until it has.
+  const transport = createKafkaTransport({ brokers: [...cluster.bootstrap], clientId: 'conformance' });
+  await (await createProducer({ transport })).close();
+});
+afterEach(() => {
+  cluster.proxy.faults.calm();
+  cluster.proxy.resetConnections();
+});
+afterAll(async () => {
+  await cluster?.stop();
+});
+
+/** A port on loopback where nobody listens. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+function createEnvironment(unusedPort: number): ConformanceEnvironment {
+  const order = (kind: FaultKind, { api, times }: RequestMatch): void => {
+    cluster.proxy.faults.order(kind, { apiKey: apiKeys[api], times });
+  };
+  const cannot = (): never => {
+    throw new Error('This environment does not have that capability');
+  };
+  return {
+    capabilities: new Set(capabilities),
+    runtime: platformRuntime,
+    slackMs: 5_000,
+    createTransport: () => createKafkaTransport({ brokers: [...cluster.bootstrap], clientId: 'conformance' }),
+    createUnreachableTransport: () =>
+      createKafkaTransport({ brokers: [`127.0.0.1:${unusedPort}`], clientId: 'conformance', connectionTimeoutMs: 500 }),
+    createTopic: async ({ partitions, maxMessageBytes }) => {
+      const topic = `conformance-${++topics}`;
+      const config = maxMessageBytes === undefined ? {} : { config: { 'max.message.bytes': String(maxMessageBytes) } };
+      await cluster.kafka.createTopic({ topic, partitions, replicationFactor: 1, ...config });
+      return topic;
+    },
+    readPartition: async (topic, partition) =>
+      (await cluster.kafka.readAll(topic))
+        .filter((record) => record.partition === partition)
+        .map(({ offset, key, value }) => ({ offset: BigInt(offset), key, value })),
+    faults: {
+      loseRequests: (match) => order('lose-request', match),
+      loseReplies: (match) => order('lose-reply', match),
+      holdReplies: cannot,
+      resetOnRequest: (match) => order('reset-in-request', match),
+      resetOnReply: (match) => order('reset-after-request', match),
+      answer: cannot,
+      requestsSeen: cannot,
+      connectionsOpened: cannot,
+      clear: () => cluster.proxy.faults.calm(),
+    },
+    killBroker: cannot,
+    restartBroker: cannot,
+    moveLeader: cannot,
+    forgetProducers: cannot,
+  };
+}
+
+describe('T5: transport-kafka on a real Kafka, behind a proxy', () => {
+  const { applicable, notApplicable } = selectConformanceCases(capabilities);
+
+  test('what does not apply is what one broker behind a proxy can’t be made to do', () => {
+    expect(applicable.length).toBeGreaterThan(notApplicable.length / 2);
+    const lacks = new Set(notApplicable.flatMap((each) => each.lacks));
+    expect([...lacks].sort()).toEqual([
+      'answer-errors',
+      'count-traffic',
+      'forget-producers',
+      'hold-replies',
+      'kill-brokers',
+      'move-leaders',
+      'several-brokers',
+    ]);
+  });
+
+  test.each(applicable)('$name', async (conformanceCase) => {
+    await conformanceCase.run(createEnvironment(await freePort()));
+  });
+});
