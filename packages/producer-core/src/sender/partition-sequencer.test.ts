@@ -24,7 +24,7 @@ class Partition {
   readonly #flushes = new FlushTracker();
 
   constructor({ idempotence = true, epoch = 0 } = {}) {
-    const limits = { idempotence, maxInFlight: 5, producerIdExpirationMs: 1_000_000 };
+    const limits = { idempotence, maxInFlight: 5 };
     this.sequencer = new PartitionSequencer({ producerId: 7n, epoch }, limits, {
       acknowledge: (batch, offset) => {
         this.acknowledged.push([batch.baseSequence, offset]);
@@ -501,6 +501,16 @@ describe('C9: resolve, then bump', () => {
     partition.outOfOrder(partition.only());
     partition.outOfOrder(partition.only());
     expect(partition.bumps).toMatchObject([{ trigger: 'out-of-order', dataLossSuspected: true }]);
+  });
+
+  test('C11: refused for its size while resolving proves no loss', () => {
+    const partition = new Partition().open();
+    partition.add(1);
+    partition.outOfOrder(partition.only());
+    const question = partition.only();
+    partition.sequencer.attemptEnded(question, true);
+    partition.sequencer.refusedWhileResolving(question.batch, partition.nowMs);
+    expect(partition.bumps).toMatchObject([{ renumbered: 1, dataLossSuspected: false }]);
   });
 
   test('C11: an unknown producer is no loss when its records are gone from the log, or it was idle for long', () => {

@@ -53,7 +53,6 @@ export interface SequencerEffects {
 export interface SequencerLimits {
   readonly idempotence: boolean;
   readonly maxInFlight: number;
-  readonly producerIdExpirationMs: number;
 }
 
 /**
@@ -81,17 +80,18 @@ export class PartitionSequencer {
    * A broker forgets a producer that is idle, and then takes any sequence from it: it may refuse the first of two batches in
    * flight and store the second. So the gate closes long before the broker can have forgotten.
    */
-  #gateUntilMs = Number.NEGATIVE_INFINITY;
+  #rememberedUntilMs = Number.NEGATIVE_INFINITY;
   /** Whether the broker acknowledged anything under this producer id and epoch. */
   #acknowledgedInEpoch = false;
   #lastAcknowledgedOffset = -1n;
-  #lastAcknowledgedAtMs = Number.NEGATIVE_INFINITY;
 
   #trigger: ResolutionTrigger = 'delivery-timeout';
   #round = 0;
   #roundStartedAtMs = 0;
   #asking: ProducerBatch | null = null;
   #logStartOffset = -1n;
+  /** Not every refusal of this resolution was about sequences, so they prove nothing about what the broker has. */
+  #wasRefusedOtherwise = false;
 
   constructor(identity: ProducerIdentity, limits: SequencerLimits, effects: SequencerEffects) {
     this.producerId = identity.producerId;
@@ -103,7 +103,7 @@ export class PartitionSequencer {
   /** Whether more than one batch may be in flight to this broker, over its present connection (C7). */
   gateIsOpen(lane: BrokerLane, nowMs: number): boolean {
     if (!this.#limits.idempotence) return true;
-    return this.#gateLane === lane && this.#gateConnection === lane.connection && nowMs < this.#gateUntilMs;
+    return this.#gateLane === lane && this.#gateConnection === lane.connection && nowMs < this.#rememberedUntilMs;
   }
 
   /** The numbered batch to send now; `'unsent'` when a new one may be numbered; `null` when nothing may leave. */
@@ -157,7 +157,7 @@ export class PartitionSequencer {
   stored(attempt: Attempt, baseOffset: bigint, nowMs: number, rememberedUntilMs: number): void {
     const { batch, lane } = attempt;
     this.#acknowledgedInEpoch = true;
-    this.#lastAcknowledgedAtMs = nowMs;
+    this.#rememberedUntilMs = rememberedUntilMs;
     if (baseOffset >= 0n) {
       const lastOffset = baseOffset + BigInt(batch.recordCount - 1);
       if (lastOffset > this.#lastAcknowledgedOffset) this.#lastAcknowledgedOffset = lastOffset;
@@ -165,7 +165,6 @@ export class PartitionSequencer {
     if (attempt.connection === lane.connection) {
       this.#gateLane = lane;
       this.#gateConnection = lane.connection;
-      this.#gateUntilMs = rememberedUntilMs;
     }
     const index = this.numbered.indexOf(batch);
     if (this.#limits.idempotence) {
@@ -220,6 +219,7 @@ export class PartitionSequencer {
   /** Refused in a way that says nothing about earlier attempts, and is not to be repeated under these numbers. */
   refusedWhileResolving(batch: ProducerBatch, nowMs: number): void {
     batch.refusedInRound = this.#round;
+    this.#wasRefusedOtherwise = true;
     if (batch.state === 'inFlight') batch.moveTo('resolving');
     this.#advance(nowMs);
   }
@@ -258,6 +258,7 @@ export class PartitionSequencer {
       this.#moveTo('resolving');
       this.#trigger = trigger;
       this.#round = 0;
+      this.#wasRefusedOtherwise = false;
       for (const batch of this.numbered) {
         batch.refusedInRound = 0;
         if (batch.state === 'retrying') batch.moveTo('resolving');
@@ -379,11 +380,10 @@ export class PartitionSequencer {
 
   /** C11: all were refused and nothing unresolved lies before the oldest. */
   #suspectsDataLoss(nowMs: number): boolean {
-    if (!this.#acknowledgedInEpoch || this.numbered[0]?.state === 'settled') return false;
+    if (!this.#acknowledgedInEpoch || this.#wasRefusedOtherwise || this.numbered[0]?.state === 'settled') return false;
     if (this.#trigger === 'out-of-order') return true;
     if (this.#trigger !== 'unknown-producer') return false;
     const recordsAreGone = this.#logStartOffset > this.#lastAcknowledgedOffset;
-    const wasIdle = nowMs - this.#lastAcknowledgedAtMs > this.#limits.producerIdExpirationMs;
-    return !recordsAreGone && !wasIdle;
+    return !recordsAreGone && nowMs < this.#rememberedUntilMs;
   }
 }
