@@ -21,6 +21,7 @@ export function checkEvidence(evidence: Evidence): Violation[] {
   }
   checkOrder(evidence, places, violations);
   for (const partition of evidence.partitions) {
+    checkReportedLoss(evidence, partition, places, violations);
     checkOffsets(partition, violations);
     checkReplicas(partition, violations);
     checkNotebook(partition, violations);
@@ -132,6 +133,29 @@ function checkOrder(
       continue;
     }
     newest.set(key, { entry, offset: place.offset });
+  }
+}
+
+/** What an unclean election lost, the cluster must have reported. */
+function checkReportedLoss(
+  { entries, mode }: Evidence,
+  { topic, partition, reportedLost }: PartitionEvidence,
+  places: readonly (readonly Place[] | undefined)[],
+  violations: Violation[],
+): void {
+  if (mode === 'clean') return;
+  const missing = entries.filter(
+    ({ id, topic: sentTo, outcome }) =>
+      sentTo === topic &&
+      outcome?.kind === 'acknowledged' &&
+      outcome.partition === partition &&
+      places[id] === undefined,
+  );
+  if (missing.length > 0 && reportedLost === 0) {
+    violations.push({
+      property: 'what an unclean election lost is reported',
+      message: `${topic}-${partition}: ${missing.length} acknowledged records are missing, and nobody said so`,
+    });
   }
 }
 

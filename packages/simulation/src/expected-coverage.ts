@@ -24,7 +24,6 @@ export function expectedCoverage(mode: Mode): string[] {
     ...(mode === 'unclean' ? ['event: data-loss-suspected (out-of-order)'] : []),
     'state: a new producer id after the last epoch',
     'state: closed',
-    'state: fenced',
     'workload: abort',
     'workload: close',
     'workload: crash',

@@ -1,5 +1,5 @@
 import { protocolErrorCodes as code } from '@sendonce/producer-core/transport';
-import type { FaultMatch } from '@sendonce/transport-memory';
+import type { ArmedFault, FaultMatch } from '@sendonce/transport-memory';
 import type { CommittedLog } from './committed-log.ts';
 import { Dice } from './dice.ts';
 import { type FaultKind, faultKinds } from './plan.ts';
@@ -40,7 +40,7 @@ const answersAfter = [
   9999,
 ];
 
-const fatalAnswers = [code.INVALID_PRODUCER_EPOCH, code.PRODUCER_FENCED];
+export const fatalAnswers = [code.INVALID_PRODUCER_EPOCH, code.PRODUCER_FENCED];
 
 const answersToInitProducerId = [
   code.COORDINATOR_LOAD_IN_PROGRESS,
@@ -57,6 +57,7 @@ export class FaultInjector {
   readonly #brokerIds: readonly number[];
   /** Brokers that a fault holds down, and that the same fault brings back. */
   readonly #down = new Set<number>();
+  #delay: ArmedFault | null = null;
   #isOver = false;
 
   constructor(world: World, logs: readonly CommittedLog[]) {
@@ -107,10 +108,16 @@ export class FaultInjector {
         faults.loseReply(this.#match(dice));
         return;
       case 'delayRequest':
-        faults.delay(this.#match(dice), { requestMs: dice.scale(1, plan.requestDelayMaxMs) });
+        // Delays of one request add up, and nothing may arrive later than the plan allows.
+        this.#delay?.cancel();
+        this.#delay = faults.delay(this.#match(dice), {
+          requestMs: dice.chance(0.3) ? plan.requestDelayMaxMs : dice.scale(1, plan.requestDelayMaxMs),
+        });
         return;
       case 'delayReply':
-        faults.delay(this.#match(dice), { replyMs: dice.scale(1, replyDelayMaxMs) });
+        // Delays of one request add up, and nothing may arrive later than the plan allows.
+        this.#delay?.cancel();
+        this.#delay = faults.delay(this.#match(dice), { replyMs: dice.scale(1, replyDelayMaxMs) });
         return;
       case 'duplicate':
         faults.duplicate(this.#match(dice), { afterMs: dice.pick([0, dice.scale(1, plan.requestDelayMaxMs)]) });

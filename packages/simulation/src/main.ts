@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { Mode, ProfileName } from './plan.ts';
+import type { Focus, Mode, ProfileName } from './plan.ts';
 import { describeCoverage, describeFailure, describeResult } from './report.ts';
 import { runSeed } from './run-seed.ts';
 import { runRangeInThreads } from './seed-range.ts';
@@ -26,8 +26,10 @@ function oneOf<T extends string>(name: string, given: string, names: readonly T[
   return found;
 }
 
+const focusOn = (profile: ProfileName | undefined): Focus => (profile === undefined ? {} : { profile });
+
 async function replay(seed: number, mode: Mode, profile: ProfileName | undefined, traced: boolean): Promise<boolean> {
-  const { violations, trace } = await runSeed({ seed, mode, profile, traced: true });
+  const { violations, trace } = await runSeed({ seed, mode, focus: focusOn(profile), traced: true });
   if (traced || violations.length > 0) console.log(trace.join('\n'));
   console.log(
     violations.length === 0 ? `seed ${seed}: every promise held` : describeFailure({ seed, violations }, mode, profile),
@@ -44,7 +46,7 @@ async function runMany(
 ): Promise<boolean> {
   const startMs = performance.now();
   let shown = 0;
-  const result = await runRangeInThreads({ from, count, mode, profile, failuresMax }, (seeds) => {
+  const result = await runRangeInThreads({ from, count, mode, focus: focusOn(profile), failuresMax }, (seeds) => {
     if (seeds - shown < 5000) return;
     shown = seeds;
     console.log(`${seeds} seeds done`);

@@ -114,27 +114,43 @@ export interface Plan {
 /** Far enough in the future that nothing expires. */
 const dayMs = 86_400_000;
 
+/** Makes one thing more likely than a plan drawn at random would: to look for a fault that needs a rare meeting of events. */
+export interface Focus {
+  readonly profile?: ProfileName;
+  readonly faultGapsMs?: Plan['faultGapsMs'];
+  readonly requestDelayMaxMs?: number;
+  readonly cluster?: Partial<ClusterPlan>;
+  readonly workload?: Partial<Omit<WorkloadPlan, 'producer'>>;
+  readonly producer?: Partial<ProducerPlan>;
+}
+
 /**
  * What happens in the run of a seed, as far as it is decided beforehand. Each seed takes its own choice of faults and sizes: runs
  * in which a few things go wrong often find more than runs in which everything goes wrong now and then.
  */
-export function planOf(seed: number, mode: Mode, profile?: ProfileName): Plan {
+export function planOf(seed: number, mode: Mode, focus: Focus = {}): Plan {
   const stream = new SimulatedRuntime({ seed }).fork('plan');
   const dice = new Dice(() => stream.random());
-  const workloads = Array.from({ length: dice.pick([1, 1, 1, 2, 3]) }, () => planWorkload(dice));
+  const workloads = Array.from({ length: dice.pick([1, 1, 1, 2, 3]) }, () => focusWorkload(planWorkload(dice), focus));
   const deliveryTimeoutMaxMs = Math.max(...workloads.map(({ producer }) => producer.deliveryTimeoutMs));
-  const drawn = planCluster(dice, mode, deliveryTimeoutMaxMs, profile);
-  const faultGapsMs = planFaults(dice, mode, drawn);
-  const cluster = faultGapsMs.duplicate === undefined ? drawn : withoutRefusals(drawn);
+  const drawn = { ...planCluster(dice, mode, deliveryTimeoutMaxMs, focus.profile), ...focus.cluster };
+  const drawnGapsMs = planFaults(dice, mode, drawn);
+  const faultGapsMs = focus.faultGapsMs ?? drawnGapsMs;
+  // A copy of a delayed request comes twice as late: within the second that rule C9 waits.
+  const drawnDelayMaxMs = dice.scale(20, 450);
   return {
     seed,
     mode,
-    cluster,
+    cluster: faultGapsMs.duplicate === undefined ? drawn : withoutRefusals(drawn),
     workloads,
     durationMs: dice.scale(1000, 15_000),
     faultGapsMs,
-    requestDelayMaxMs: dice.scale(20, 900),
+    requestDelayMaxMs: focus.requestDelayMaxMs ?? drawnDelayMaxMs,
   };
+}
+
+function focusWorkload(drawn: WorkloadPlan, { workload, producer }: Focus): WorkloadPlan {
+  return { ...drawn, ...workload, producer: { ...drawn.producer, ...producer } };
 }
 
 function planDelay(dice: Dice, maxMs: number): DelayPlan {
@@ -191,7 +207,8 @@ function planProducer(dice: Dice): ProducerPlan {
   const batchSize = dice.pick([512, 512, 1024, 4096]);
   const maxRequestSize = dice.pick([batchSize, 4 * batchSize, 1_048_576]);
   const lingerMs = dice.pick([0, 5, 50]);
-  const requestTimeoutMs = dice.scale(80, 1500);
+  // Longer than the slowest way to connect, ask, replicate and answer: what times out is a fault's doing.
+  const requestTimeoutMs = dice.scale(250, 1500);
   const retryBackoffMs = dice.scale(2, 100);
   return {
     idempotence: !dice.chance(0.03),

@@ -4,9 +4,9 @@ import { checkEvidence } from './checker.ts';
 import { CommittedLog } from './committed-log.ts';
 import { Coverage } from './coverage.ts';
 import type { Violation } from './evidence.ts';
-import { FaultInjector, replyDelayMaxMs } from './fault-injector.ts';
+import { FaultInjector, fatalAnswers, replyDelayMaxMs } from './fault-injector.ts';
 import { Ledger } from './ledger.ts';
-import { type Mode, type Plan, type ProfileName, planOf } from './plan.ts';
+import { type Focus, type Mode, type Plan, planOf } from './plan.ts';
 import { finishSessions } from './recovery.ts';
 import { Trace } from './trace.ts';
 import { traceCluster } from './trace-cluster.ts';
@@ -16,8 +16,7 @@ import { pause, type World } from './world.ts';
 export interface RunSeedOptions {
   readonly seed: number;
   readonly mode?: Mode;
-  /** Default: drawn from the seed. */
-  readonly profile?: ProfileName | undefined;
+  readonly focus?: Focus;
   /** Keep the story of the run. */
   readonly traced?: boolean;
 }
@@ -36,8 +35,13 @@ export interface SeedResult {
 const stepsMax = 500_000;
 
 /** Runs one seed from its plan to the checker's verdict. */
-export async function runSeed({ seed, mode = 'clean', profile, traced = false }: RunSeedOptions): Promise<SeedResult> {
-  const plan = planOf(seed, mode, profile);
+export async function runSeed({
+  seed,
+  mode = 'clean',
+  focus = {},
+  traced = false,
+}: RunSeedOptions): Promise<SeedResult> {
+  const plan = planOf(seed, mode, focus);
   const world = createWorld(plan, traced);
   const { coverage, runtime, trace } = world;
   const unhandled = (reason: unknown): void =>
@@ -120,6 +124,7 @@ async function runPlan(world: SeedWorld): Promise<readonly Violation[]> {
   await runtime.runUntilSettled(finishSessions(world, workloads), { maxSteps: stepsMax });
   // Replicas that came back late catch up, and requests that outlived their connections arrive.
   await runtime.run({ untilMs: runtime.monotonicMs() + 5000, maxSteps: stepsMax });
+  checkEvents(world);
   for (const [type, count] of Object.entries(cluster.eventCounts)) coverage.add(`cluster: ${type}`, count);
   return checkEvidence({
     mode: plan.mode,
@@ -139,6 +144,19 @@ async function heal(world: World, injector: FaultInjector, workloads: readonly W
     Math.max(frozenMs, replyDelayMaxMs, ...world.plan.workloads.map(({ producer }) => producer.requestTimeoutMs)),
   );
   injector.mend();
+}
+
+/** What a producer says of itself must be true: nobody fenced it but a broker, and nothing is lost in a clean run. */
+function checkEvents({ plan, cluster, coverage, report }: World): void {
+  const fatal: readonly number[] = fatalAnswers;
+  const wasFenced = cluster.events.some((event) => event.type === 'error-injected' && fatal.includes(event.errorCode));
+  if (coverage.counts.has('event: fatal') && !wasFenced) {
+    report({ property: 'a producer stops only when it was fenced', message: 'the event "fatal" without a cause' });
+  }
+  // A broker whose clock jumps may forget a producer early; that looks like a loss, and is not held against the producer.
+  if (coverage.counts.has('event: data-loss-suspected (out-of-order)') && plan.mode === 'clean') {
+    report({ property: 'no loss is reported where nothing was lost', message: 'the event "data-loss-suspected"' });
+  }
 }
 
 function describeError(error: unknown): string {

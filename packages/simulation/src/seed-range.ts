@@ -2,14 +2,14 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { Coverage } from './coverage.ts';
 import type { Violation } from './evidence.ts';
-import type { Mode, ProfileName } from './plan.ts';
+import type { Focus, Mode } from './plan.ts';
 import { runSeed } from './run-seed.ts';
 
 export interface SeedRange {
   readonly from: number;
   readonly count: number;
   readonly mode: Mode;
-  readonly profile: ProfileName | undefined;
+  readonly focus?: Focus;
   /** Give up on the rest after so many failing seeds. */
   readonly failuresMax: number;
 }
@@ -31,14 +31,14 @@ export interface RangeResult {
 export type RangeMessage = Omit<RangeResult, 'coverage'> & { readonly counts: readonly (readonly [string, number])[] };
 
 /** Runs the seeds one after the other, in this thread. */
-export async function runRange({ from, count, mode, profile, failuresMax }: SeedRange): Promise<RangeResult> {
+export async function runRange({ from, count, mode, focus = {}, failuresMax }: SeedRange): Promise<RangeResult> {
   const coverage = new Coverage();
   const failed: FailedSeed[] = [];
   let records = 0;
   let steps = 0;
   let seeds = 0;
   for (; seeds < count && failed.length < failuresMax; seeds++) {
-    const result = await runSeed({ seed: from + seeds, mode, profile });
+    const result = await runSeed({ seed: from + seeds, mode, focus });
     coverage.merge(result.coverage.counts);
     records += result.records;
     steps += result.steps;

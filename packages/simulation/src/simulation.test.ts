@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import type { Mode } from './plan.ts';
+import { describeFailure, gapsIn } from './report.ts';
+import { runSeed } from './run-seed.ts';
+import { runRange } from './seed-range.ts';
+
+/** Where fresh seeds begin: another place each time the tests run. */
+const freshFrom = 1_000_000 + Math.floor(Math.random() * 1_000_000_000);
+
+async function expectNoFailure(mode: Mode, from: number, count: number) {
+  console.log(`simulating ${mode} seeds ${from} to ${from + count - 1}`);
+  const result = await runRange({ from, count, mode, failuresMax: 3 });
+  const failures = result.failed.map((failure) => describeFailure(failure, mode, undefined));
+  expect(failures.join('\n\n')).toBe('');
+  return result;
+}
+
+describe('simulation', () => {
+  test('M7: a seed is the same run to the last step, and another seed another one', async () => {
+    const [first, again, other] = [
+      await runSeed({ seed: 4, traced: true }),
+      await runSeed({ seed: 4, traced: true }),
+      await runSeed({ seed: 5, traced: true }),
+    ];
+    expect(first.trace.length).toBeGreaterThan(100);
+    expect(again.trace).toEqual(first.trace);
+    expect(again.steps).toBe(first.steps);
+    expect(other.trace).not.toEqual(first.trace);
+  });
+
+  test('M7: writing the trace changes nothing', async () => {
+    expect((await runSeed({ seed: 6 })).steps).toBe((await runSeed({ seed: 6, traced: true })).steps);
+  });
+
+  test('every promise holds under random workloads and faults, and everything expected is reached', async () => {
+    const { coverage } = await expectNoFailure('clean', 0, 600);
+    expect(gapsIn(coverage, 'clean')).toEqual([]);
+  }, 120_000);
+
+  test('every promise holds on seeds that nobody ran before', async () => {
+    await expectNoFailure('clean', freshFrom, 300);
+  }, 120_000);
+
+  test('after unclean elections loss is reported, and nothing that survived is stored twice or out of order', async () => {
+    await expectNoFailure('unclean', 0, 150);
+    await expectNoFailure('unclean', freshFrom, 50);
+  }, 120_000);
+});
