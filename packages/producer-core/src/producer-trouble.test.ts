@@ -553,7 +553,7 @@ describe('C17: no caller’s context', () => {
 });
 
 describe('C19: old timestamps', () => {
-  test('the first record older than brokers remember is reported, once a topic', async () => {
+  test('P24: the first record older than brokers remember is reported, once a topic', async () => {
     const { producer, runtime, events } = await bench({ producerIdExpirationMs: 1_000 });
     const old = runtime.wallClockMs() - 5_000;
     for (const topic of ['payments', 'payments', 'other']) watch(producer.send({ topic, value: 'a', timestamp: old }));
@@ -561,6 +561,29 @@ describe('C19: old timestamps', () => {
     await runtime.settle();
     const reports = events.filter(({ type }) => type === 'retries-unprotected');
     expect(reports).toMatchObject([{ topic: 'payments', timestamp: old }, { topic: 'other' }]);
+  });
+});
+
+describe('C9: partitions', () => {
+  test('P3, P6: a bump of one partition leaves the epoch and the numbers of the others as they are', async () => {
+    const { producer, runtime, transport } = await bench({ lingerMs: 0 }, new ScriptedTransport({ payments: [1, 1] }));
+    const send = async (partition: number, value: string) => {
+      watch(producer.send({ ...record(value), partition }));
+      await runtime.settle();
+      return transport.only();
+    };
+    for (const partition of [0, 1]) (await send(partition, 'first')).answer();
+    await runtime.settle();
+    (await send(0, 'refused')).refuse('INVALID_RECORD');
+    await runtime.settle();
+    const bumped = await send(0, 'next');
+    expect(bumped.batch).toMatchObject({ epoch: 1, baseSequence: 0 });
+    const other = await send(1, 'next');
+    expect(other.batch).toMatchObject({ epoch: 0, baseSequence: 1 });
+    expect(other.batch.producerId).toBe(bumped.batch.producerId);
+    for (const request of [bumped, other]) request.answer();
+    await runtime.settle();
+    expect(await send(1, 'again').then(({ batch }) => batch)).toMatchObject({ epoch: 0, baseSequence: 2 });
   });
 });
 

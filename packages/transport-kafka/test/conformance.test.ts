@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { createProducer } from '@sendonce/producer-core';
 import {
   type ConformanceCapability,
@@ -102,5 +105,23 @@ describe('T5: transport-kafka on a real Kafka, behind a proxy', () => {
 
   test.each(applicable)('$name', async (conformanceCase) => {
     await conformanceCase.run(createEnvironment(await freePort()));
+  });
+
+  test('P21: no warning reaches a user, from connecting to closing', async () => {
+    const topic = await createEnvironment(0).createTopic({ partitions: 1 });
+    const program = `
+      import { createProducer } from '@sendonce/producer-core';
+      import { createKafkaTransport } from '@sendonce/transport-kafka';
+      const transport = createKafkaTransport({ brokers: ['${cluster.bootstrap[0]}'], clientId: 'quiet' });
+      const producer = await createProducer({ transport });
+      const { offset } = await producer.send({ topic: '${topic}', value: 'v' });
+      await producer.close();
+      console.log('stored at', offset);`;
+    const child = spawn(process.execPath, ['--conditions=@sendonce/source', '--input-type=module', '--eval', program], {
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    expect({ stdout, stderr }).toEqual({ stdout: 'stored at 0n\n', stderr: '' });
   });
 });

@@ -20,7 +20,7 @@ function isText(bytes: Buffer): boolean {
 }
 
 describe('murmur2', () => {
-  test("hashes each key as Java's client does, and gives it the same partition", () => {
+  test("P19: hashes each key as Java's client does, and gives it the same partition", () => {
     expect(keys.length).toBeGreaterThan(200);
     for (const vector of keys) {
       const key = Buffer.from(vector.key, 'hex');

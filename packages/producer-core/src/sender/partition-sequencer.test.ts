@@ -175,7 +175,7 @@ describe('numbers', () => {
     expect([first!.baseSequence, second!.baseSequence]).toEqual([2_147_483_647, 1]);
   });
 
-  test('C10: when epochs are used up nothing leaves until there is a new producer id', () => {
+  test('C10, P10: when epochs are used up nothing leaves until there is a new producer id', () => {
     const partition = new Partition({ epoch: lastEpoch });
     partition.add(2);
     const attempt = partition.only();
