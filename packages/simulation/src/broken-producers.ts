@@ -105,7 +105,13 @@ export const brokenProducers: readonly BrokenProducer[] = [
       workload: { idle: 0.3, burstMax: 20 },
     },
     seedsMax: 2000,
-    patches: [{ file: sequencer, find: ' && nowMs < this.#gateUntilMs', replace: '' }],
+    patches: [
+      {
+        file: sequencer,
+        find: 'this.#gateConnection === lane.connection && nowMs < this.#rememberedUntilMs;',
+        replace: 'this.#gateConnection === lane.connection;',
+      },
+    ],
   },
   {
     name: 'six requests are in flight',
