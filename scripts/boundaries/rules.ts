@@ -14,7 +14,7 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
   '@sendonce/producer-core': { imports: ['@node-rs/crc32', 'snappy', 'lz4-napi'] },
   '@sendonce/transport-memory': { imports: contract },
   '@sendonce/transport-kafka': { imports: [...contract, 'kafkajs'] },
-  '@sendonce/consumer-dedup': { imports: ['ioredis', 'pg'] },
+  '@sendonce/consumer-dedup': { imports: ['ioredis', 'pg', '@electric-sql/pglite'] },
   '@sendonce/otel': { imports: ['@sendonce/producer-core', '@sendonce/consumer-dedup', '@opentelemetry/api'] },
   // Starts real brokers and databases for tests. Private, and nothing that ships may import it.
   '@sendonce/test-services': { imports: ['kafkajs', 'ioredis', 'pg'] },

@@ -110,6 +110,12 @@ describe('package boundaries', () => {
     expect(violationsOf('packages/core/src/a.ts', `import type { b } from './b.ts';`, back)).toEqual([]);
   });
 
+  it('a file may start a thread that imports it back', () => {
+    const back = { 'packages/core/src/b.ts': `import './a.ts';` };
+    expect(violationsOf('packages/core/src/a.ts', `new URL('./b.ts', import.meta.url);`, back)).toEqual([]);
+    expect(violationsOf('packages/core/src/a.ts', `await import('./b.ts');`, back)).toHaveLength(1);
+  });
+
   it('a manifest may not depend on what the code may not import', () => {
     const core = {
       folder: 'packages/core',

@@ -61,7 +61,7 @@ export function boundaryViolations({ rules, workspaces, files, rootDependencies 
     const workspace = workspaces.find(({ folder }) => path.startsWith(`${folder}/`));
     const rule = workspace === undefined ? undefined : rules[workspace.manifest.name];
     const inWorkspace = workspace === undefined ? path : path.slice(workspace.folder.length + 1);
-    for (const { specifier, line, typeOnly } of importsOf(path, source)) {
+    for (const { specifier, line, isEvaluated } of importsOf(path, source)) {
       const report = (problem: string) => violations.push(`${path}:${line}: ${problem}`);
       if (specifier.startsWith('node:')) continue;
       if (specifier.startsWith('.')) {
@@ -77,7 +77,7 @@ export function boundaryViolations({ rules, workspaces, files, rootDependencies 
         } else if (isTestCode(target.slice((owner?.folder.length ?? -1) + 1)) && !isTestCode(inWorkspace)) {
           report(`shipped code imports test code (${specifier})`);
         }
-        if (!typeOnly) arrowsOf(fileArrows, path).add(target);
+        if (isEvaluated) arrowsOf(fileArrows, path).add(target);
         continue;
       }
       const name = packageNameOf(specifier);
