@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { repositoryRoot } from '../workspaces.ts';
 import { examplesOf, placeInMarkdown } from './examples.ts';
 import { extractExamples } from './extracted.ts';
+import { localLinksOf } from './links.ts';
 
 const page = [
   '# Title',
@@ -56,4 +57,15 @@ describe('examples in Markdown', () => {
       expect(stderr).toBe('');
     },
   );
+});
+
+it('links to files are found, those to pages, headings and in code are not', () => {
+  const markdown = [
+    '[a](docs/a.md) and [b](../b.ts#top) and [c](#here) and [d](https://example.org/x) ![e](e.png "title")',
+    '`[f](f.md)`',
+    '```md',
+    '[g](g.md)',
+    '```',
+  ].join('\n');
+  expect(localLinksOf(markdown)).toEqual(['docs/a.md', '../b.ts', 'e.png']);
 });

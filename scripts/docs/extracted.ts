@@ -3,6 +3,11 @@ import { join } from 'node:path';
 import { listFiles, listWorkspaces, repositoryRoot } from '../workspaces.ts';
 import { type DocExample, examplesOf } from './examples.ts';
 
+/** The Markdown files that people read, from the repository's root. */
+export function markdownFiles(): string[] {
+  return listFiles('.', '{*.md,docs/**/*.md,bench/**/*.md,packages/*/*.md,packages/*/docs/**/*.md,apps/*/*.md}');
+}
+
 export interface ExtractedExample {
   readonly example: DocExample;
   /** The Markdown file, from the repository's root. */
@@ -16,14 +21,10 @@ export interface ExtractedExample {
  * imports resolve as they would for its reader. Returns them in the files' order.
  */
 export function extractExamples(folderName: string): ExtractedExample[] {
-  const markdownFiles = listFiles(
-    '.',
-    '{*.md,docs/**/*.md,bench/**/*.md,packages/*/*.md,packages/*/docs/**/*.md,apps/*/*.md}',
-  );
   const folders = ['.', ...listWorkspaces().map(({ folder }) => folder)];
   for (const folder of folders)
     rmSync(join(repositoryRoot, folder, '.cache', folderName), { recursive: true, force: true });
-  return markdownFiles.flatMap((markdown) => {
+  return markdownFiles().flatMap((markdown) => {
     const owner = folders.findLast((folder) => markdown.startsWith(`${folder}/`)) ?? '.';
     const name = markdown
       .slice(owner === '.' ? 0 : owner.length + 1)

@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { repositoryRoot } from '../workspaces.ts';
 import { placeInMarkdown } from './examples.ts';
-import { extractExamples } from './extracted.ts';
+import { extractExamples, markdownFiles } from './extracted.ts';
+import { localLinksOf } from './links.ts';
 
-/** Type-checks every TypeScript block of every Markdown file. Those marked `<!-- run -->` are run by `examples.test.ts` beside this file. */
+/**
+ * Type-checks every TypeScript block of every Markdown file, and looks for the files that they link to. Those marked `<!-- run -->` are run by `examples.test.ts`
+ * beside this file.
+ */
 const extracted = extractExamples('docs-types');
 if (extracted.length > 0) {
   const project = join(repositoryRoot, '.cache/docs-types.tsconfig.json');
@@ -29,4 +33,12 @@ if (extracted.length > 0) {
   }
   rmSync(project);
 }
-if (process.exitCode !== 1) console.log(`${extracted.length} examples in Markdown files type-check`);
+for (const markdown of markdownFiles()) {
+  for (const target of localLinksOf(readFileSync(join(repositoryRoot, markdown), 'utf8'))) {
+    if (existsSync(join(repositoryRoot, dirname(markdown), target))) continue;
+    console.error(`${markdown}: links to ${target}, which is not there`);
+    process.exitCode = 1;
+  }
+}
+if (process.exitCode !== 1)
+  console.log(`${extracted.length} examples in Markdown files type-check, and all links lead somewhere`);

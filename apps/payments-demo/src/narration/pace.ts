@@ -5,13 +5,13 @@ import type { ScriptItem } from './script.ts';
 export function readingTimeMs(item: ScriptItem): number {
   switch (item.type) {
     case 'say':
-      return 250 + 5 * item.text.length;
+      return 200 + 4 * item.text.length;
     case 'table':
-      return 500 + 100 * item.rows.length;
+      return 400 + 80 * item.rows.length;
     case 'event':
-      return 350;
+      return 280;
     case 'check':
-      return 450;
+      return 350;
   }
 }
 
