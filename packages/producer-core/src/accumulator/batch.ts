@@ -144,7 +144,12 @@ export class ProducerBatch extends Deadline {
   /** Visits what hooks watch among its records, in their order. */
   eachWatched(visit: (watch: RecordWatch) => void): void {
     if (this.#firsts === null) return;
-    for (const first of this.#firsts) if (first instanceof WatchedRecord) visit(first.watch);
+    for (let index = 0; index < this.#firsts.length; index++) {
+      // Most records have no number here, and that is quicker to see.
+      if (typeof this.#seconds[index] !== 'number') continue;
+      const first = this.#firsts[index];
+      if (first instanceof WatchedRecord) visit(first.watch);
+    }
   }
 
   dropSettlers(): void {

@@ -7,7 +7,7 @@ import {
   tellSuccess,
 } from '../accumulator/settler.ts';
 import { RecordTooLargeError } from '../errors.ts';
-import type { ProducerRecord, RecordMetadata } from '../record.ts';
+import type { ProducerRecord, RecordHeaders, RecordMetadata } from '../record.ts';
 import type { RecordWatch } from './hooks.ts';
 import type { Observer } from './observer.ts';
 
@@ -56,7 +56,7 @@ export function takeWatched(
     if (headers === undefined) accumulator.take(record, settler, place, mode, signal);
     else {
       try {
-        accumulator.take({ ...record, headers }, settler, place, mode, signal);
+        accumulator.take(withHeaders(record, headers), settler, place, mode, signal);
       } catch (error) {
         if (!(error instanceof RecordTooLargeError)) throw error;
         // A hook may not fail a record that fits without it. Nothing was kept.
@@ -67,4 +67,12 @@ export function takeWatched(
     observer.recordSettled(watch, error as Error, null);
     throw error;
   }
+}
+
+/** Field by field, so that all such records have one shape: spread is slower by more than the rest of the hook. */
+function withHeaders(
+  { topic, key, value, partition, timestamp }: ProducerRecord,
+  headers: RecordHeaders,
+): ProducerRecord {
+  return { topic, key, value, headers, partition, timestamp };
 }
