@@ -18,7 +18,8 @@ import { createSimulatedRuntime, type SimulatedRuntime } from '@sendonce/produce
 import { createMemoryCluster, type MemoryCluster, type MemoryClusterOptions } from '@sendonce/transport-memory';
 import { onTestFinished } from 'vitest';
 import type { TelemetryOptions } from './options.ts';
-import { createTelemetry, type Telemetry } from './telemetry.ts';
+import type { BatchBook } from './producer/batch-book.ts';
+import { assembleTelemetry, type Telemetry } from './telemetry.ts';
 
 /** Keeps spans, and counts that what was started has ended. */
 export class SpanKeeper implements SpanProcessor {
@@ -66,6 +67,7 @@ export interface Collected {
 
 export interface Observed {
   readonly telemetry: Telemetry;
+  readonly book: BatchBook;
   readonly spans: SpanKeeper;
   readonly tracerProvider: TracerProvider;
   collect(): Promise<Collected>;
@@ -88,8 +90,8 @@ export function observed(options: TelemetryOptions = {}, sampler?: Sampler): Obs
   const tracerProvider = new TracerProvider({ spanProcessors: [spans], ...(sampler === undefined ? {} : { sampler }) });
   const reader = new PulledReader();
   const meterProvider = new MeterProvider({ readers: [reader] });
-  const telemetry = createTelemetry({ tracerProvider, meterProvider, propagator: w3c, ...options });
-  return { telemetry, spans, tracerProvider, collect: () => collectFrom(reader) };
+  const { telemetry, book } = assembleTelemetry({ tracerProvider, meterProvider, propagator: w3c, ...options });
+  return { telemetry, book, spans, tracerProvider, collect: () => collectFrom(reader) };
 }
 
 export async function collectFrom(reader: MetricReader): Promise<Collected> {

@@ -1,5 +1,13 @@
-import { context, propagation, ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api';
-import { suppressTracing } from '@opentelemetry/core';
+import {
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  type TextMapPropagator,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import { suppressTracing, TraceState } from '@opentelemetry/core';
 import type { ProducerRecord, RecordHeaders } from '@sendonce/producer-core';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -193,6 +201,34 @@ describe('reading headers', () => {
         .getAllEntries()
         .map(([name]) => name),
     ).toEqual(['x', 'y']);
+  });
+
+  test('what is written without asking the propagator is what it would have written', () => {
+    const ours = new HeaderPropagation(w3c, () => {});
+    ours.refresh();
+    const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`));
+    const state = fc.option(fc.constant(new TraceState('a=1,b=2')), { nil: undefined });
+    const spanContexts = fc.record({ traceId: hex(32), spanId: hex(16), traceFlags: fc.nat(3), traceState: state });
+    fc.assert(
+      fc.property(spanContexts, fc.boolean(), ({ traceState, ...rest }, hasBaggage) => {
+        const span = trace.setSpanContext(ROOT_CONTEXT, traceState === undefined ? rest : { ...rest, traceState });
+        const carried = hasBaggage ? withBaggage(span, { tenant: 'blue' }) : span;
+        const expected: [string, string][] = [];
+        w3c.inject(carried, expected, { set: (carrier, name, value) => void carrier.push([name, value]) });
+        expect(ours.inject(undefined, carried)).toEqual(expected.length === 0 ? null : expected);
+      }),
+    );
+  });
+
+  test('another propagator is asked, whatever is written then', () => {
+    const b3: TextMapPropagator = {
+      fields: () => ['b3'],
+      inject: (from, carrier, { set }) => set(carrier, 'b3', trace.getSpanContext(from)!.traceId),
+      extract: (from) => from,
+    };
+    const ours = new HeaderPropagation(b3, () => {});
+    ours.refresh();
+    expect(ours.inject([['b3', 'old']], unsampledContext())).toEqual([['b3', traceId]]);
   });
 
   test('no bytes whatever make it throw', () => {

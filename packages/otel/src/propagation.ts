@@ -1,14 +1,19 @@
 import {
   type Context,
+  propagation,
   ROOT_CONTEXT,
   type SpanContext,
   type TextMapGetter,
   type TextMapPropagator,
   type TextMapSetter,
+  TraceFlags,
   trace,
 } from '@opentelemetry/api';
 import { headerValues, type MessageHeaders } from '@sendonce/consumer-dedup';
 import type { RecordHeaders } from '@sendonce/producer-core';
+
+const traceparent = 'traceparent';
+const w3cFields: ReadonlySet<string> = new Set([traceparent, 'tracestate', 'baggage']);
 
 type Pair = readonly [name: string, value: Uint8Array | string | null];
 
@@ -49,16 +54,28 @@ class HeaderGetter implements TextMapGetter<MessageHeaders> {
 export class HeaderPropagation {
   readonly #propagator: TextMapPropagator;
   readonly #getter: HeaderGetter;
+  #fields: readonly string[] = [];
+  #isW3c = false;
 
   constructor(propagator: TextMapPropagator, onConflict: () => void) {
     this.#propagator = propagator;
     this.#getter = new HeaderGetter(onConflict);
   }
 
+  /** Looks which propagator there is now. */
+  refresh(): void {
+    try {
+      this.#fields = this.#propagator.fields();
+    } catch {
+      // It will fail again where that is counted: when a record is sent.
+      this.#fields = [];
+    }
+    this.#isW3c = this.#fields.includes(traceparent) && this.#fields.every((field) => w3cFields.has(field));
+  }
+
   /** The record's headers and `context`'s, in a new list; `null` when there is nothing to add. The caller's object is left alone. */
   inject(headers: RecordHeaders | undefined, context: Context): RecordHeaders | null {
-    const added: Pair[] = [];
-    this.#propagator.inject(context, added, setter);
+    const added = this.#w3c(context) ?? this.#injected(context);
     if (added.length === 0) return null;
     if (headers === undefined) return added;
     const replaced = new Set(added.map(([name]) => name));
@@ -81,9 +98,22 @@ export class HeaderPropagation {
 
   /** Whether any of the propagator's fields is among the headers. */
   isPresent(headers: RecordHeaders | undefined): boolean {
-    if (headers === undefined) return false;
-    const fields = this.#propagator.fields();
-    return pairsOf(headers).some(([name]) => fields.includes(name));
+    return headers !== undefined && pairsOf(headers).some(([name]) => this.#fields.includes(name));
+  }
+
+  #injected(context: Context): Pair[] {
+    const added: Pair[] = [];
+    this.#propagator.inject(context, added, setter);
+    return added;
+  }
+
+  /** What W3C's propagators write when there is nothing but a span, without the microsecond that they take for it. */
+  #w3c(context: Context): Pair[] | null {
+    if (!this.#isW3c || propagation.getBaggage(context) !== undefined) return null;
+    const span = trace.getSpanContext(context);
+    if (span === undefined || span.traceState !== undefined || !trace.isSpanContextValid(span)) return null;
+    if (span.traceFlags === TraceFlags.NONE) return [[traceparent, `00-${span.traceId}-${span.spanId}-00`]];
+    return span.traceFlags === TraceFlags.SAMPLED ? [[traceparent, `00-${span.traceId}-${span.spanId}-01`]] : null;
   }
 }
 

@@ -9,7 +9,8 @@ import { errorTypeOf } from './error-type.ts';
 import { BoundedLabel } from './metrics/bounded-label.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { resolveOptions, type TelemetryOptions } from './options.ts';
-import { BatchBook, createProducerHooks } from './producer/producer-hooks.ts';
+import { BatchBook } from './producer/batch-book.ts';
+import { createProducerHooks } from './producer/producer-hooks.ts';
 import { ProducerMetrics } from './producer/producer-metrics.ts';
 import { ProducerSpans } from './producer/producer-spans.ts';
 import { HeaderPropagation } from './propagation.ts';
@@ -47,11 +48,21 @@ export interface Telemetry {
   disable(): void;
 }
 
+/** The parts, for tests that look inside. */
+export interface TelemetryParts {
+  readonly telemetry: Telemetry;
+  readonly book: BatchBook;
+}
+
 /**
  * Needs no SDK: without one, or before it is registered, spans go nowhere and counts are kept.
  * @throws {ConfigError} naming the option that is wrong.
  */
-export function createTelemetry(telemetryOptions: TelemetryOptions = {}): Telemetry {
+export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
+  return assembleTelemetry(options).telemetry;
+}
+
+export function assembleTelemetry(telemetryOptions: TelemetryOptions): TelemetryParts {
   const options = resolveOptions(telemetryOptions);
   const providers = new ProviderLookup(options);
   const named = attributeNaming(options.attributeNames);
@@ -79,10 +90,11 @@ export function createTelemetry(telemetryOptions: TelemetryOptions = {}): Teleme
     if (!isEnabled) return;
     warnOfApiCopies();
     metrics.refresh();
+    propagation.refresh();
   };
   refresh();
 
-  return {
+  const telemetry: Telemetry = {
     producerHooks: createProducerHooks({
       book,
       spans: producerSpans,
@@ -120,6 +132,8 @@ export function createTelemetry(telemetryOptions: TelemetryOptions = {}): Teleme
       producerSpans.abandon(null);
       processSpans.abandon();
       metrics.unbind();
+      book.clear();
     },
   };
+  return { telemetry, book };
 }

@@ -74,7 +74,7 @@ describe('telemetry that fails', () => {
 
 describe('telemetry that is switched off and on', () => {
   test('disable ends what is open and stops counting; producers go on', async () => {
-    const { producer, runtime, tracerProvider, telemetry, cluster, spans, collect } = await bench();
+    const { producer, runtime, tracerProvider, telemetry, book, cluster, spans, collect } = await bench();
     cluster.faults.loseReply();
     const sent = watch(inSpan(tracerProvider, 'POST /pay', () => producer.send(payment)));
     await runtime.advance(500);
@@ -92,6 +92,7 @@ describe('telemetry that is switched off and on', () => {
     await runtime.advance(100);
     expect(spans.named('send payments')).toHaveLength(2);
     expect((await collect()).sum('messaging.client.sent.messages')).toBe(1);
+    expect(book.size).toBe(0);
     expect(producer.stats().hookFailures).toBe(0);
     expect(spans.ended).toHaveLength(spans.started);
   });

@@ -2,14 +2,12 @@ import type { Attributes } from '@opentelemetry/api';
 import type { DedupHooks } from '@sendonce/consumer-dedup';
 import type { NameAttributes } from '../attributes.ts';
 import { errorTypeOf } from '../error-type.ts';
+import { measuredPerSecond } from '../measured-per-second.ts';
 import type { BoundedLabel } from '../metrics/bounded-label.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { Pacer } from '../pacer.ts';
 import { conventional, kafka, own } from '../semconv.ts';
 import type { ProcessSpans } from './process-spans.ts';
-
-/** Messages, and requests to the store, a second whose duration is measured; above, every n-th. */
-const measuredPerSecond = 1_000;
 
 export interface DedupHookParts {
   readonly spans: ProcessSpans;

@@ -1,3 +1,4 @@
+import type { measuredPerSecond } from '../measured-per-second.ts';
 import { conventional, own } from '../semconv.ts';
 
 interface Described {
@@ -11,7 +12,7 @@ export interface CounterDefinition extends Described {
   readonly labels: readonly string[];
 }
 
-/** A picture of what happens: every event while there are fewer than about a thousand a second, then every n-th. */
+/** A picture of what happens, of every event while there are few, then of every n-th ({@link measuredPerSecond}). Its count is no rate. */
 export interface HistogramDefinition extends Described {
   readonly boundaries: readonly number[];
 }

@@ -63,11 +63,12 @@ describe('what telemetry says adds up', () => {
   test.each(Array.from({ length: 12 }, (_, seed) => seed))(
     'seed %i: through a storm, every span that starts ends, and every record is counted once',
     async (seed) => {
-      const { spans, telemetry, producer, collect, accepted, refused } = await storm(seed);
+      const { spans, telemetry, book, producer, collect, accepted, refused } = await storm(seed);
       const stats = producer.stats();
       expect(stats.hookFailures).toBe(0);
       expect(spans.ended).toHaveLength(spans.started);
       expect(telemetry.openSpans).toBe(0);
+      expect(book.size).toBe(0);
       expect(spans.named('send payments')).toHaveLength(accepted);
       const ids = new Map(spans.ended.map((span) => [span.spanContext().spanId, span]));
       for (const attempt of spans.named('attempt payments')) {

@@ -1,6 +1,7 @@
 import type { AttemptInfo, AttemptOutcome, BatchInfo } from '@sendonce/producer-core';
 import type { AcknowledgedPositions } from './acknowledged-positions.ts';
 import type { BatchTrace } from './batch-trace.ts';
+import type { RecordTrace } from './record-trace.ts';
 import { type RetryClass, retryClassOf } from './retry-class.ts';
 
 /** `confirmed`: the broker recognised a repeat. `possible`: it may have; nobody can tell. */
@@ -32,13 +33,21 @@ export class BatchFacts {
   /** From its first record to its first attempt; `null` before that. */
   queueMs: number | null = null;
   trace: BatchTrace | null = null;
+  /** Its records that are traced, until its span is started. */
+  members: RecordTrace[] = [];
+  /** What it is a part of, when that was split. */
+  readonly whole: BatchFacts | null;
+  /** Whether its sizes and times are measured. */
+  isMeasured = false;
+  attemptsOut = 0;
+  isSettled = false;
   #drains = 0;
   #mayBeStored = false;
   #appendedBy: number | null = null;
 
-  /** `whole`: the batch that it is a part of, when that was split. */
-  constructor(batch: BatchInfo, whole: BatchFacts | null = null) {
+  constructor(batch: BatchInfo, whole: BatchFacts | null) {
     this.batch = batch;
+    this.whole = whole;
     this.attempts = whole?.attempts ?? 0;
     this.retryClasses = [...(whole?.retryClasses ?? [])];
     this.lastClass = whole?.lastClass ?? null;
@@ -55,6 +64,11 @@ export class BatchFacts {
   /** How often it got new numbers. */
   get epochBumps(): number {
     return Math.max(0, this.#drains - 1);
+  }
+
+  /** Nothing more will be heard of it. */
+  get isOver(): boolean {
+    return this.isSettled && this.attemptsOut === 0;
   }
 
   get retried(): boolean {

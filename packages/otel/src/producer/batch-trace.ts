@@ -14,7 +14,7 @@ import type { NameAttributes } from '../attributes.ts';
 import type { AttemptSpans } from '../options.ts';
 import { conventional, kafka, own } from '../semconv.ts';
 import type { BatchFacts } from './batch-facts.ts';
-import { factAttributes, outcomeAttributes, type RecordTrace } from './record-span.ts';
+import { factAttributes, outcomeAttributes, type RecordTrace } from './record-trace.ts';
 import { retryClassOf } from './retry-class.ts';
 
 /** Backends show few links, and the SDK keeps the last 128 it is given. */
@@ -45,20 +45,18 @@ export class BatchTrace {
   readonly #open = new Map<AttemptInfo, OpenAttempt>();
   #hasEnded = false;
 
-  constructor(
-    settings: BatchTraceSettings,
-    facts: BatchFacts,
-    members: readonly RecordTrace[],
-    whole: BatchTrace | null,
-  ) {
+  constructor(settings: BatchTraceSettings, facts: BatchFacts, members: readonly RecordTrace[]) {
     this.#settings = settings;
     this.#facts = facts;
     const [first, ...others] = members;
     const links: Link[] = others
       .slice(0, linksMax)
       .flatMap(({ span }) => (span === null ? [] : [{ context: span.spanContext() }]));
-    if (whole !== null) links.push({ context: whole.span.spanContext(), attributes: { [own.link]: 'split-from' } });
-    const { batch } = facts;
+    const { batch, whole } = facts;
+    const wholeSpan = whole?.trace?.span;
+    if (wholeSpan !== undefined) {
+      links.push({ context: wholeSpan.spanContext(), attributes: { [own.link]: 'split-from' } });
+    }
     this.span = this.#start(
       'produce',
       first!.context,

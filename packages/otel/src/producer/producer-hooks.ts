@@ -1,32 +1,11 @@
-import type { BatchInfo, ProducerHooks } from '@sendonce/producer-core';
+import type { ProducerHooks } from '@sendonce/producer-core';
+import { measuredPerSecond } from '../measured-per-second.ts';
 import { Pacer } from '../pacer.ts';
 import { own } from '../semconv.ts';
 import { AcknowledgedPositions } from './acknowledged-positions.ts';
-import { BatchFacts } from './batch-facts.ts';
+import type { BatchBook } from './batch-book.ts';
 import type { ProducerMetrics } from './producer-metrics.ts';
 import type { ProducerSpans } from './producer-spans.ts';
-
-/** Records a second whose duration is measured; above, every n-th. */
-const measuredRecordsPerSecond = 1_000;
-
-/** Keeps what is known of each batch. */
-export class BatchBook {
-  readonly #facts = new WeakMap<BatchInfo, BatchFacts>();
-
-  of(batch: BatchInfo): BatchFacts {
-    return this.#facts.get(batch) ?? this.#open(batch, null);
-  }
-
-  split(whole: BatchFacts, parts: readonly BatchInfo[]): void {
-    for (const part of parts) this.#open(part, whole);
-  }
-
-  #open(batch: BatchInfo, whole: BatchFacts | null): BatchFacts {
-    const facts = new BatchFacts(batch, whole);
-    this.#facts.set(batch, facts);
-    return facts;
-  }
-}
 
 export interface ProducerHookParts {
   readonly book: BatchBook;
@@ -49,7 +28,7 @@ export function createProducerHooks({
 }: ProducerHookParts): ProducerHooks {
   const positions = new AcknowledgedPositions();
   const nowMs = performance.now();
-  const measured = new Pacer(measuredRecordsPerSecond, nowMs);
+  const measured = new Pacer(measuredPerSecond, nowMs);
   const roots = new Pacer(rootSpansPerSecond, nowMs);
 
   const whenEnabled =
@@ -72,6 +51,7 @@ export function createProducerHooks({
     onProducerClosed(producer) {
       metrics.producerClosed(producer);
       spans.abandon(producer);
+      book.forget(producer);
     },
     onProducerIdRequested: whenEnabled((request) => spans.idRequested(request)),
     onProducerIdAnswered: whenEnabled((request, outcome) => {
@@ -93,6 +73,7 @@ export function createProducerHooks({
       book.split(whole, parts);
       metrics.batchSplit(whole);
       spans.batchSplit(whole, parts);
+      book.settled(whole);
     }),
     onAttemptStarted: whenEnabled((attempt) => {
       const facts = book.of(attempt.batch);
@@ -100,19 +81,25 @@ export function createProducerHooks({
         facts.queueMs = attempt.startedAtMs - attempt.batch.createdAtMs;
         metrics.batchLeaves(facts);
       }
+      facts.attemptsOut++;
       metrics.attemptStarted(facts);
       spans.attemptStarted(facts, attempt);
     }),
     onAttemptEnded: whenEnabled((attempt, outcome) => {
-      const facts = book.of(attempt.batch);
+      const facts = book.find(attempt.batch);
+      // It started before telemetry was switched on, or its producer is closed.
+      if (facts === undefined) return;
+      facts.attemptsOut--;
       facts.attemptEnded(attempt, outcome, positions);
       metrics.attemptEnded(facts, attempt.startedAtMs, outcome);
       spans.attemptEnded(facts, attempt, outcome);
+      book.looked(facts);
     }),
     onBatchSettled: whenEnabled((batch, outcome) => {
       const facts = book.of(batch);
       metrics.batchSettled(facts, outcome);
       spans.batchSettled(facts, outcome);
+      book.settled(facts);
     }),
     onEvent: whenEnabled((event, producer) => {
       metrics.event(event);

@@ -9,16 +9,14 @@ import type {
 } from '@sendonce/producer-core';
 import type { NameAttributes } from '../attributes.ts';
 import { errorTypeOf } from '../error-type.ts';
+import { measuredPerSecond } from '../measured-per-second.ts';
 import { BoundedLabel } from '../metrics/bounded-label.ts';
 import type { GaugeName } from '../metrics/catalogue.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { Pacer } from '../pacer.ts';
 import { conventional, kafka } from '../semconv.ts';
 import type { BatchFacts } from './batch-facts.ts';
-import type { RecordTrace } from './record-span.ts';
-
-/** Batches a second whose sizes and times go into histograms; above, every n-th. */
-const batchesPerSecond = 1_000;
+import type { RecordTrace } from './record-trace.ts';
 
 const sequenceErrors: ReadonlySet<string> = new Set([
   'OUT_OF_ORDER_SEQUENCE_NUMBER',
@@ -45,8 +43,7 @@ export class ProducerMetrics {
   readonly #metrics: Metrics;
   readonly #topics: BoundedLabel;
   readonly #named: NameAttributes;
-  readonly #pacer = new Pacer(batchesPerSecond, performance.now());
-  readonly #measured = new WeakSet<BatchFacts>();
+  readonly #pacer = new Pacer(measuredPerSecond, performance.now());
   readonly #active = new Set<ProducerInfo>();
   readonly #clients = new BoundedLabel(clientsMax);
   readonly #clientIds = new Set<string>();
@@ -116,7 +113,7 @@ export class ProducerMetrics {
   batchLeaves(facts: BatchFacts): void {
     this.#pacer.adapt(performance.now());
     if (!this.#pacer.pick()) return;
-    this.#measured.add(facts);
+    facts.isMeasured = true;
     const { topic, sizeBytes, recordCount } = facts.batch;
     const attributes = { [conventional.destinationName]: this.#topics.of(topic) };
     this.#metrics.record('queueDuration', facts.queueMs! / 1_000, attributes);
@@ -160,7 +157,7 @@ export class ProducerMetrics {
     if (errorType !== undefined && sequenceErrors.has(errorType)) {
       this.#metrics.count('sequenceErrors', 1, errorType, String(!isOldest));
     }
-    if (!this.#measured.has(facts)) return;
+    if (!facts.isMeasured) return;
     this.#metrics.record('attemptDuration', (endedAtMs - startedAtMs) / 1_000, {
       [conventional.destinationName]: topic,
       ...(errorType === undefined ? {} : { [conventional.errorType]: errorType }),
@@ -173,7 +170,7 @@ export class ProducerMetrics {
     const errorType = error === null ? undefined : errorTypeOf(error, lastErrorType);
     this.#metrics.count('sentMessages', batch.recordCount, topic, errorType);
     if (errorType !== undefined) this.#metrics.count('recordErrors', batch.recordCount, topic, errorType, fate);
-    if (!this.#measured.has(facts)) return;
+    if (!facts.isMeasured) return;
     this.#metrics.record('attemptCount', facts.attempts, { [conventional.destinationName]: topic });
   }
 

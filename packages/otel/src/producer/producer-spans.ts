@@ -2,6 +2,7 @@ import {
   type Attributes,
   type Context,
   context,
+  INVALID_TRACEID,
   propagation,
   ROOT_CONTEXT,
   type Span,
@@ -33,7 +34,7 @@ import { conventional, kafka, own } from '../semconv.ts';
 import { isTracingSuppressed } from '../suppression.ts';
 import type { BatchFacts } from './batch-facts.ts';
 import { BatchTrace, type BatchTraceSettings } from './batch-trace.ts';
-import { RecordTrace, type RecordWatchOwner } from './record-span.ts';
+import { RecordTrace, type RecordWatchOwner } from './record-trace.ts';
 
 export interface ProducerSpansPorts {
   readonly providers: ProviderLookup;
@@ -48,9 +49,6 @@ export interface ProducerSpansPorts {
 export class ProducerSpans implements RecordWatchOwner {
   readonly #ports: ProducerSpansPorts;
   readonly #batchSettings: BatchTraceSettings;
-  /** Records that joined a batch that has not left yet. */
-  readonly #joined = new WeakMap<BatchInfo, RecordTrace[]>();
-  readonly #wholes = new WeakMap<BatchInfo, BatchTrace>();
   readonly #openRecords = new Set<RecordTrace>();
   readonly #openBatches = new Map<BatchFacts, BatchTrace>();
   readonly #openRequests = new Map<ProducerIdRequest, Span>();
@@ -80,8 +78,11 @@ export class ProducerSpans implements RecordWatchOwner {
     mayBeRoot: boolean,
   ): RecordWatch | undefined {
     const active = context.active();
+    // Outside any trace, and most records of a busy producer are: nothing to look at.
+    if (active === ROOT_CONTEXT && !mayBeRoot) return this.#unseen(record, isMeasured, undefined);
     const parent = trace.getSpanContext(active);
-    const isInTrace = parent !== undefined && trace.isSpanContextValid(parent);
+    // Whether its ids are well formed is looked at before they are written; a trace that is none has this one.
+    const isInTrace = parent !== undefined && parent.traceId !== INVALID_TRACEID;
     if (isTracingSuppressed(active)) return this.#unseen(record, isMeasured, undefined);
     const mayStart = isInTrace ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0 : mayBeRoot;
     if (!mayStart) {
@@ -95,10 +96,7 @@ export class ProducerSpans implements RecordWatchOwner {
     const facts = this.#ports.factsOf(batch);
     if (record.facts === facts) return;
     record.facts = facts;
-    if (record.span === null) return;
-    const members = this.#joined.get(batch);
-    if (members === undefined) this.#joined.set(batch, [record]);
-    else members.push(record);
+    if (record.span !== null) facts.members.push(record);
   }
 
   settled(record: RecordTrace, error: Error | null): void {
@@ -115,10 +113,10 @@ export class ProducerSpans implements RecordWatchOwner {
       facts.trace.renumbered();
       return;
     }
-    const members = this.#joined.get(facts.batch);
-    if (members === undefined) return;
-    this.#joined.delete(facts.batch);
-    facts.trace = new BatchTrace(this.#batchSettings, facts, members, this.#wholes.get(facts.batch) ?? null);
+    const { members } = facts;
+    if (members.length === 0) return;
+    facts.members = [];
+    facts.trace = new BatchTrace(this.#batchSettings, facts, members);
     this.#openBatches.set(facts, facts.trace);
   }
 
@@ -127,7 +125,6 @@ export class ProducerSpans implements RecordWatchOwner {
     if (whole === null) return;
     whole.split(parts);
     this.#forgetIfOver(facts, whole);
-    for (const part of parts) this.#wholes.set(part, whole);
   }
 
   attemptStarted(facts: BatchFacts, attempt: AttemptInfo): void {
