@@ -39,7 +39,7 @@ export class Connection {
   #isFlushScheduled = false;
   #isThrottled = false;
   #throttleTimer: TimerHandle | undefined;
-  #isClosed = false;
+  #closedWith: TransportError | undefined;
   #replies = 0;
 
   constructor(options: ConnectionOptions) {
@@ -68,11 +68,11 @@ export class Connection {
   }
 
   get canSend(): boolean {
-    return !this.#isThrottled && !this.#isClosed && this.#options.opened.socket.writableLength < maxBufferedBytes;
+    return !this.#isThrottled && !this.#closedWith && this.#options.opened.socket.writableLength < maxBufferedBytes;
   }
 
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.#closedWith !== undefined;
   }
 
   get inFlight(): number {
@@ -91,6 +91,10 @@ export class Connection {
   }
 
   send(call: Call): void {
+    if (this.#closedWith) {
+      call.fail(this.#closedWith);
+      return;
+    }
     const correlationId = this.#correlationId;
     this.#correlationId = (correlationId + 1) & 0x7fff_ffff;
     call.correlationId = correlationId;
@@ -108,8 +112,8 @@ export class Connection {
 
   /** Ends the connection: every call in flight fails with `error`, or with what `errorOf` says about it. */
   close(error: TransportError, errorOf: (call: Call) => TransportError = () => error): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+    if (this.#closedWith) return;
+    this.#closedWith = error;
     if (this.#throttleTimer !== undefined) this.#options.runtime.cancel(this.#throttleTimer);
     this.#options.opened.socket.destroy();
     for (const call of this.#inFlight.splice(0)) call.fail(errorOf(call));
@@ -119,7 +123,7 @@ export class Connection {
 
   readonly #flush = (): void => {
     this.#isFlushScheduled = false;
-    if (this.#isClosed) return;
+    if (this.#closedWith) return;
     const { socket } = this.#options.opened;
     const { pieces } = this.#target;
     const last = pieces.pop()!;
@@ -141,18 +145,18 @@ export class Connection {
   }
 
   #onData(chunk: Buffer): void {
-    if (this.#isClosed) return;
+    if (this.#closedWith) return;
     try {
       this.#frames.push(chunk);
     } catch (error) {
       this.close(this.#malformed(error as Error));
       return;
     }
-    if (!this.#isClosed) this.#options.onProgress();
+    if (!this.#closedWith) this.#options.onProgress();
   }
 
   #onFrame(buffer: Buffer, start: number, end: number): void {
-    if (this.#isClosed) return;
+    if (this.#closedWith) return;
     const call = this.#inFlight[0];
     const correlationId = buffer.readInt32BE(start);
     if (call === undefined || call.correlationId !== correlationId) {
