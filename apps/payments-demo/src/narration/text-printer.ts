@@ -59,7 +59,8 @@ export class TextPrinter implements Printer {
   }
 
   #indented(text: string, mark: string): string {
-    const width = Math.min(widestText, this.#stream.columns ?? widestText) - mark.length - 1;
+    // Some terminals say 0 when they don't know.
+    const width = Math.min(widestText, this.#stream.columns || widestText) - mark.length - 1;
     return wrap(text, Math.max(20, width))
       .map((line, index) => (index === 0 ? mark : ' '.repeat(mark.length)) + line)
       .join('\n');
