@@ -130,3 +130,92 @@ describe('M3: before a batch is stored', () => {
     });
   });
 });
+
+describe('M3: what is wrong is named, and found in a broker’s order', () => {
+  const sound = (): Buffer => batchOf({ producerId: 1, count: 2 });
+  const withLength = (bytes: Buffer, batchLength: number): Buffer => {
+    bytes.writeInt32BE(batchLength, headerAt.batchLength);
+    return bytes;
+  };
+  const withMagic = (bytes: Buffer, magic: number): Buffer => {
+    bytes.writeInt8(magic, headerAt.magic);
+    return bytes;
+  };
+  const withCount = (count: number, lastOffsetDelta: number): Buffer => {
+    const bytes = sound();
+    bytes.writeInt32BE(count, headerAt.recordCount);
+    bytes.writeInt32BE(lastOffsetDelta, headerAt.lastOffsetDelta);
+    return resealed(bytes);
+  };
+  const withAttributes = (bytes: Buffer, attributes: number): Buffer => {
+    bytes.writeInt16BE(attributes, headerAt.attributes);
+    return resealed(bytes);
+  };
+  const withBaseOffset = (baseOffset: bigint): Buffer => {
+    const bytes = sound();
+    bytes.writeBigInt64BE(baseOffset, headerAt.baseOffset);
+    return bytes;
+  };
+  const withSequence = (producerId: number): Buffer => batchOf({ producerId, baseSequence: -1 });
+  const wrongCrc = (): Buffer => {
+    const bytes = sound();
+    bytes[headerAt.crc]! ^= 1;
+    return bytes;
+  };
+
+  it.each<readonly [what: string, bytes: Buffer, errorCode: number, reason: string]>([
+    ['no room for a length', sound().subarray(0, 11), 87, 'no whole batch'],
+    ['only a length, which is too small', withLength(sound(), 13).subarray(0, 12), 2, 'can’t be 13 bytes long'],
+    ['a length too small for any format', withMagic(withLength(sound(), 13), 1), 2, 'can’t be 13 bytes long'],
+    ['a negative length', withLength(sound(), -1), 2, 'can’t be -1 bytes long'],
+    ['no room for a magic', sound().subarray(0, headerAt.magic), 87, 'no whole batch'],
+    ['a magic below any', withMagic(sound(), -1), 2, 'no magic -1'],
+    ['a magic above any, although it is cut', withMagic(sound(), 3).subarray(0, 20), 2, 'no magic 3'],
+    ['an old magic that is cut', withMagic(sound(), 1).subarray(0, 30), 87, 'no whole batch'],
+    ['an old magic', withMagic(sound(), 1), 87, 'magic 1 is not accepted'],
+    ['an old magic in the smallest batch', withMagic(withLength(sound(), 14), 1), 87, 'magic 1 is not accepted'],
+    ['a whole that is shorter than a header', withLength(sound(), 48).subarray(0, 60), 2, 'shorter than its header'],
+    ['a transaction', withAttributes(sound(), 0b1_0000), 53, 'transactional'],
+    ['a base offset', withBaseOffset(5n), 87, 'base offset must be 0, not 5'],
+    ['too many bytes', batchOf({ value: 'x'.repeat(2_000) }), 10, 'the limit of 1000'],
+    ['a wrong checksum, and bytes behind it', Buffer.concat([wrongCrc(), Buffer.alloc(3)]), 2, 'CRC32C'],
+    ['bytes behind it', Buffer.concat([sound(), Buffer.alloc(3)]), 87, '3 bytes follow the batch'],
+    ['a codec that does not exist', withAttributes(sound(), 5), -1, 'no compression codec 5'],
+    ['zstd that is none', withAttributes(sound(), 4), -1, 'decompressed: not compressed data'],
+    ['no records', withCount(0, -1), 87, 'can’t hold 0 records'],
+    ['fewer than no records', withCount(-1, -2), 87, 'can’t hold -1 records'],
+    ['a count that does not fit the last offset', withCount(2, 2), 87, 'last offset delta is 2, the record count 2'],
+    ['control records', withAttributes(sound(), 0b10_0000), 87, 'control records'],
+    ['a negative sequence', withSequence(1), 87, 'sequence -1 is negative'],
+  ])('%s', (_, bytes, errorCode, reason) => {
+    const checked = checkBatch(bytes, options);
+    expect(checked).toMatchObject({ errorCode, reason: expect.stringContaining(reason.replace('’', "'")) });
+  });
+
+  it('a batch without a producer id needs no sequence', () => {
+    expect(errorOf(withSequence(-1))).toBe(0);
+  });
+
+  describe('offset deltas that are not 0, 1, 2, …', () => {
+    const secondDelta = (bytes: Buffer): number => bytes.length - 5;
+    const decompressed = { ...options, decompress: (_: number, bytes: Buffer): Buffer => bytes };
+    const damaged = (attributes: number): Buffer => {
+      const bytes = sound();
+      expect(bytes[secondDelta(bytes)]).toBe(2);
+      bytes[secondDelta(bytes)] = 4;
+      return withAttributes(bytes, attributes);
+    };
+
+    it('are refused in a compressed batch, and a sound one passes', () => {
+      expect(checkBatch(damaged(1), decompressed)).toMatchObject({
+        errorCode: 87,
+        reason: 'record 1 has offset delta 2',
+      });
+      expect(isFault(checkBatch(withAttributes(sound(), 1), decompressed))).toBe(false);
+    });
+
+    it('are taken in a plain one, as Kafka does', () => {
+      expect(isFault(checkBatch(damaged(0), decompressed))).toBe(false);
+    });
+  });
+});

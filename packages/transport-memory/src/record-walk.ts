@@ -32,7 +32,9 @@ export function findRecordFault(
     skipBytes(bytes, recordEnd); // key
     skipBytes(bytes, recordEnd); // value
     const headers = readVarint(bytes, recordEnd);
-    if (!(headers >= 0)) return `record ${index} has ${headers} headers`;
+    // Every number before it that can't be read ends up here as NaN.
+    if (Number.isNaN(headers)) return `record ${index} breaks off within a field, or holds a number that is too long`;
+    if (headers < 0) return `record ${index} has ${headers} headers`;
     for (let header = 0; header < headers; header++) {
       const keyLength = readVarint(bytes, recordEnd);
       if (!(keyLength >= 0)) return `record ${index} has a header without a key`;
@@ -44,18 +46,15 @@ export function findRecordFault(
   return position === end ? null : 'bytes remain after the last record';
 }
 
-/** A zigzag varint; NaN, which no comparison accepts, when it runs past `end` or is too long. */
+/** A zigzag varint; NaN when it runs past `end` or is too long, and so is the position: no field after it can be read. */
 function readVarint(bytes: Uint8Array, end: number): number {
-  if (position >= end) return Number.NaN;
-  let byte = bytes[position++]!;
-  if (byte < 0x80) return (byte >>> 1) ^ -(byte & 1);
-  let raw = byte & 0x7f;
-  for (let shift = 7; shift < 35; shift += 7) {
-    if (position >= end) return Number.NaN;
-    byte = bytes[position++]!;
+  let raw = 0;
+  for (let shift = 0; shift < 35 && position < end; shift += 7) {
+    const byte = bytes[position++]!;
     raw |= (byte & 0x7f) << shift;
     if (byte < 0x80) return (raw >>> 1) ^ -(raw & 1);
   }
+  position = Number.NaN;
   return Number.NaN;
 }
 
@@ -71,5 +70,4 @@ function skipVarlong(bytes: Uint8Array, end: number): void {
 function skipBytes(bytes: Uint8Array, end: number): void {
   const length = readVarint(bytes, end);
   if (length > 0) position += length;
-  else if (Number.isNaN(length)) position = Number.NaN;
 }
