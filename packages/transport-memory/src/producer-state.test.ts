@@ -67,6 +67,13 @@ describe('M5: what is forgotten', () => {
     expect(state.expire(10_000)).toEqual([2n]);
   });
 
+  it('kafka-4: nothing between two of the checks: a late batch finds its producer’s entry', () => {
+    const state = stateOf('kafka-4');
+    state.note(logBatch(0, 0, { baseSequence: 0, timestampMs: 0 }));
+    state.note(logBatch(1, 50 * expirationMs, { baseSequence: 1, timestampMs: 50 * expirationMs }));
+    expect(ranges(state)).toEqual(['0-0@0', '1-1@1']);
+  });
+
   it('tutorial: a batch that comes after the time is the first of a new entry, in a replay as well', () => {
     const state = stateOf('tutorial');
     state.note(logBatch(0, 0, { baseSequence: 0, count: 2 }));

@@ -93,3 +93,16 @@ describe.each(['tutorial', 'kafka-4'] as const)('profile %s', (profile) => {
     expect(answer).toBe(profile === 'tutorial' ? tutorial : kafka4);
   });
 });
+
+describe('M2: a refusal names the numbers that a reader of the event looks for', () => {
+  it.each([
+    ['an unknown producer', undefined, [0, 7, 8], ['no record of this producer id', 'sequence 7']],
+    ['an older epoch', five, [2, 10, 11], ['epoch 2 is older', 'epoch 3']],
+    ['a new epoch that does not start at 0', five, [4, 10, 11], ['epoch 4 is new', 'sequence 0', '10']],
+    ['a gap', five, [3, 12, 13], ['expected sequence 10', '12']],
+  ] as const)('%s', (_, known, [producerEpoch, baseSequence, lastSequence], words) => {
+    const verdict = validateBatch(known, { producerEpoch, baseSequence, lastSequence }, profiles.tutorial);
+    const reason = verdict.kind === 'refuse' ? verdict.reason : verdict.kind;
+    for (const word of words) expect(reason).toContain(word);
+  });
+});

@@ -1,0 +1,294 @@
+import { describe, expect, test } from 'vitest';
+import { Partition, sequences } from './partition-sequencer.testkit.ts';
+
+describe('C8: numbers that were not used', () => {
+  test('go back from the newest to the first that left', () => {
+    const partition = new Partition().open();
+    const [left, second, third] = partition.add(3);
+    const [a, b, c] = partition.drain();
+    partition.retry(a!);
+    partition.notSent(b!);
+    expect(second!.baseSequence).toBe(4);
+    partition.notSent(c!);
+    expect([left!, second!, third!].map(({ baseSequence }) => baseSequence)).toEqual([2, -1, -1]);
+    expect([second!.isTracked, third!.isTracked]).toEqual([false, false]);
+    expect(partition.queue.ready).toEqual([second, third]);
+    expect(partition.sequencer.nextSequence).toBe(4);
+  });
+
+  test('stay with a batch whose first attempt is out', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [out, notSent] = partition.drain();
+    partition.notSent(notSent!);
+    expect(partition.sequencer.numbered).toEqual([out!.batch]);
+    expect(partition.sequencer.nextSequence).toBe(4);
+  });
+
+  test('go back when the newest was refused before it left, and nothing has to be resolved', () => {
+    const partition = new Partition().open();
+    const [batch] = partition.add(1);
+    partition.notSentForGood(partition.only());
+    expect(partition.sequencer).toMatchObject({ state: 'flowing', nextSequence: 2, numbered: [] });
+    expect(partition.forgotten.at(-1)).toBe(batch);
+    expect(partition.resolutions).toEqual([]);
+  });
+
+  test('do not go back when a later batch has left: the gap is resolved', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [refused, later] = partition.drain();
+    partition.notSentForGood(refused!);
+    expect(partition.resolutions).toEqual(['refused']);
+    expect(partition.sequencer.numbered).toEqual([refused!.batch, later!.batch]);
+  });
+
+  test('do not go back while the partition is resolved, and do when the same epoch goes on', () => {
+    const partition = new Partition().open();
+    const [late, second] = partition.add(2);
+    const [a, b] = partition.drain();
+    partition.expire(late!);
+    partition.notSent(b!);
+    expect(second).toMatchObject({ state: 'resolving', baseSequence: 4 });
+    expect(partition.queue.ready).toEqual([]);
+    partition.stored(a!, 2n);
+    expect(partition.queue.ready).toEqual([second]);
+    expect(second!.baseSequence).toBe(-1);
+    expect(partition.sequencer).toMatchObject({ state: 'flowing', nextSequence: 4 });
+  });
+
+  test('stay with a batch that is refused for good while the partition is resolved', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [late, second] = partition.drain();
+    partition.expire(late!.batch);
+    partition.notSentForGood(second!);
+    expect(partition.sequencer.numbered).toEqual([late!.batch, second!.batch]);
+    expect(partition.resolutions).toEqual(['delivery-timeout']);
+  });
+});
+
+describe('C5, C6: who may leave', () => {
+  test('after a split the sixth of a span waits until the oldest is settled', () => {
+    const partition = new Partition().open();
+    partition.add(5);
+    const [oldest, ...later] = partition.drain();
+    partition.split(later.pop()!);
+    for (const [index, attempt] of later.entries()) partition.stored(attempt, BigInt(4 + 2 * index));
+    partition.stored(partition.only(), 10n);
+    expect(partition.drain()).toEqual([]);
+    partition.stored(oldest!, 2n);
+    expect(sequences(partition.drain())).toEqual([11]);
+  });
+
+  test('a batch refused as out of order leaves again when its predecessor is stored, the oldest still out or not', () => {
+    const partition = new Partition().open();
+    partition.add(3);
+    const [, second, third] = partition.drain();
+    partition.outOfOrder(third!);
+    expect(partition.drain()).toEqual([]);
+    partition.stored(second!, 4n);
+    expect(sequences(partition.drain())).toEqual([6]);
+  });
+
+  test('a batch refused as out of order leaves again when it has become the oldest', () => {
+    const partition = new Partition().open();
+    partition.add(3);
+    const [first, second, third] = partition.drain();
+    partition.retry(first!);
+    partition.stored(second!, 4n);
+    partition.outOfOrder(third!);
+    partition.outOfOrder(partition.only());
+    expect(partition.acknowledged.at(-1)).toEqual([2, -1n]);
+    expect(partition.only().batch.baseSequence).toBe(6);
+  });
+
+  test('out of order behind another batch starts no resolution', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [, second] = partition.drain();
+    partition.outOfOrder(second!);
+    expect(partition.resolutions).toEqual([]);
+    expect(second!.batch.state).toBe('retrying');
+  });
+});
+
+describe('C9: what an acknowledged batch proves of the earlier ones', () => {
+  test('those that are out or were, are stored', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.stored(second!, 4n);
+    expect(first!.batch.knownStored).toBe(true);
+  });
+
+  test('nothing of one that never left', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.notSent(first!);
+    partition.stored(second!, 4n);
+    expect(first!.batch.fate).toBe('not-stored');
+  });
+
+  test('nothing without idempotence', () => {
+    const partition = new Partition({ idempotence: false });
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.stored(second!, 2n);
+    expect(first!.batch.fate).toBe('unknown');
+  });
+
+  test('one that is known to be stored needs no resolution, whether the broker has forgotten it or its time is up', () => {
+    for (const end of ['forgotten', 'late'] as const) {
+      const partition = new Partition().open();
+      partition.add(2);
+      const [first, second] = partition.drain();
+      partition.retry(first!);
+      partition.stored(second!, 4n);
+      if (end === 'forgotten') partition.outOfOrder(partition.only());
+      else partition.expire(first!.batch);
+      expect(partition.acknowledged.at(-1)).toEqual([2, -1n]);
+      expect(partition.resolutions).toEqual([]);
+      expect(partition.sequencer.numbered).toEqual([]);
+      expect(partition.forgotten).toContain(first!.batch);
+    }
+  });
+
+  test('a failed one whose answer still comes is told nothing more, and the partition flows on', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [late, second] = partition.drain();
+    partition.expire(late!.batch);
+    partition.stored(second!, 4n);
+    expect(partition.sequencer.state).toBe('resolving');
+    partition.outOfOrder(late!);
+    expect(partition.sequencer.state).toBe('flowing');
+    expect(partition.acknowledged).toEqual([
+      [0, 0n],
+      [4, 4n],
+    ]);
+    expect(partition.bumps).toEqual([]);
+  });
+});
+
+describe('C9: while a partition is resolved', () => {
+  test('batches that waited for a retry, and those that come back, are resolving', () => {
+    const partition = new Partition().open();
+    partition.add(3);
+    const [first, second, third] = partition.drain();
+    partition.retry(second!);
+    expect(second!.batch.state).toBe('retrying');
+    partition.expire(first!.batch);
+    partition.retry(third!);
+    expect([second!.batch.state, third!.batch.state]).toEqual(['resolving', 'resolving']);
+    expect(partition.resolutions).toEqual(['delivery-timeout']);
+  });
+
+  test('a second failure is part of it', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.expire(first!.batch);
+    partition.expire(second!.batch);
+    partition.outOfOrder(first!);
+    partition.outOfOrder(second!);
+    expect(partition.resolutions).toEqual(['delivery-timeout']);
+    expect(partition.bumps).toMatchObject([{ trigger: 'delivery-timeout', renumbered: 0 }]);
+  });
+
+  test('a round counts from its first question: a connection lost within it makes another, however late the last answer', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    partition.lose(...partition.drain());
+    for (let answer = 0; answer < 3; answer++) partition.outOfOrder(partition.only());
+    partition.nowMs = 1_000;
+    partition.sequencer.resume(1_000);
+    partition.outOfOrder(partition.only());
+    partition.lose(partition.only());
+    partition.nowMs = 2_500;
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toEqual([]);
+    expect(partition.only().batch.baseSequence).toBe(2);
+  });
+
+  test('what starts again in the next epoch is as if it had never left', () => {
+    const partition = new Partition().open();
+    const [batch] = partition.add(1);
+    const attempt = partition.only();
+    partition.sequencer.attemptEnded(attempt, true);
+    batch!.unanswered++;
+    partition.sequencer.outOfOrder(batch!, 'out-of-order', 0n, 0);
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toHaveLength(1);
+    expect(batch).toMatchObject({ fate: 'not-stored', state: 'ready', baseSequence: -1, left: false });
+  });
+});
+
+describe('C11: a broker is suspected of having lost what it acknowledged', () => {
+  const refusedInFull = (
+    partition: Partition,
+    trigger: 'out-of-order' | 'unknown-producer',
+    logStartOffset = 0n,
+  ): boolean => {
+    partition.add(1);
+    for (let answer = 0; answer < 2; answer++) partition.outOfOrder(partition.only(), trigger, logStartOffset);
+    return partition.bumps.at(-1)!.dataLossSuspected;
+  };
+
+  test('not when it acknowledged nothing in this epoch', () => {
+    const partition = new Partition();
+    expect(refusedInFull(partition, 'out-of-order')).toBe(false);
+    partition.stored(partition.only(), 0n);
+    expect(refusedInFull(partition, 'out-of-order')).toBe(true);
+    for (let answer = 0; answer < 2; answer++) partition.outOfOrder(partition.only());
+    expect(partition.bumps.map(({ dataLossSuspected }) => dataLossSuspected)).toEqual([false, true, false]);
+  });
+
+  test('not when the oldest failed meanwhile, so that its own fate is open', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [oldest, second] = partition.drain();
+    partition.outOfOrder(oldest!);
+    partition.expire(oldest!.batch);
+    partition.outOfOrder(second!);
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toMatchObject([{ trigger: 'out-of-order', renumbered: 1, dataLossSuspected: false }]);
+  });
+
+  test('when it knows nothing of the producer although the last acknowledged record is still in its log', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.stored(second!, 4n);
+    partition.stored(first!, 2n);
+    expect(refusedInFull(partition, 'unknown-producer', 5n)).toBe(true);
+  });
+
+  test('not when it never said at which offset it stored', () => {
+    const partition = new Partition();
+    partition.add(1);
+    partition.stored(partition.only(), -1n);
+    expect(refusedInFull(partition, 'unknown-producer', 0n)).toBe(false);
+  });
+
+  test('not from the moment on at which it may have forgotten the producer', () => {
+    const before = new Partition().open();
+    before.nowMs = 499_999;
+    expect(refusedInFull(before, 'unknown-producer')).toBe(true);
+    const after = new Partition().open();
+    after.nowMs = 500_000;
+    expect(refusedInFull(after, 'unknown-producer')).toBe(false);
+  });
+});
+
+test('without idempotence a failed batch is forgotten at once, and its late answer changes nothing', () => {
+  const partition = new Partition({ idempotence: false });
+  partition.add(1);
+  const attempt = partition.only();
+  partition.expire(attempt.batch);
+  expect(partition.sequencer.numbered).toEqual([]);
+  expect(partition.forgotten).toEqual([attempt.batch]);
+  partition.outOfOrder(attempt);
+  expect(partition.sequencer.state).toBe('flowing');
+});
