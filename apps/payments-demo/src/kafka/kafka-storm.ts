@@ -20,14 +20,14 @@ export interface KafkaStormOptions {
 const partitions = 6;
 const session = 'payment-service';
 const faultRates: FaultRates = {
-  'lose-reply': 0.03,
-  'lose-request': 0.02,
+  'lose-reply': 0.05,
+  'lose-request': 0.03,
   'reset-in-reply': 0.01,
   'reset-after-request': 0.02,
   'delay-reply': 0.05,
 };
 const maxDelayMs = 100;
-const repliesLostAfter = [5, 50, 100];
+const repliesLostAfter = [3, 12, 25];
 /** Short: each lost reply costs the connection this long. */
 const requestTimeoutMs = 500;
 const paymentsPerPause = 5;

@@ -69,7 +69,10 @@ export async function readAllRecords(bootstrap: readonly string[], topic: string
   try {
     await consumer.subscribe({ topic, fromBeginning: true });
     await new Promise<void>((resolve, reject) => {
-      consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
+      // A young cluster may still be loading its group coordinator: kafkajs then starts the consumer again by itself.
+      consumer.on(consumer.events.CRASH, ({ payload }) => {
+        if (!payload.restart) reject(payload.error);
+      });
       consumer
         .run({
           autoCommit: false,
