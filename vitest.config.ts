@@ -13,7 +13,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['{packages,apps}/*/{src,examples}/**/*.test.ts', 'scripts/**/*.test.ts'],
+          include: ['{packages,apps}/*/{src,examples}/**/*.test.ts', '{scripts,bench,chaos}/**/*.test.ts'],
+          exclude: ['**/node_modules/**', '{bench,chaos}/test/**'],
           testTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
@@ -23,7 +24,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'services',
-          include: ['{packages,apps}/*/test/**/*.test.ts'],
+          include: ['{packages/*,apps/*,bench,chaos}/test/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,
           fileParallelism: false,

@@ -5,7 +5,7 @@ import { packageRules } from './rules.ts';
 import { boundaryViolations } from './violations.ts';
 
 const root = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as Manifest;
-const files = listFiles('.', '{packages,apps,scripts,bench}/**/*.ts').map((path) => ({
+const files = listFiles('.', '**/*.ts').map((path) => ({
   path,
   source: readFileSync(join(repositoryRoot, path), 'utf8'),
 }));
