@@ -93,6 +93,7 @@ test('InitProducerId is asked again after what passes by itself, and after nothi
     'THROTTLING_QUOTA_EXCEEDED',
     'UNKNOWN_SERVER_ERROR',
   ]);
+  expect(isRetriableForIdentity(999)).toBe(false);
 });
 
 test('an answer is described by its name, its number and the broker’s words', () => {
