@@ -40,7 +40,7 @@ export async function withAdmin<T>(bootstrap: readonly string[], use: (admin: Ad
   }
 }
 
-/** Creates topics and waits until every partition has a leader. */
+/** Creates topics and waits until every partition's leader answers. */
 export async function createTopics(bootstrap: readonly string[], topics: readonly NewTopic[]): Promise<void> {
   await withAdmin(bootstrap, async (admin) => {
     await admin.createTopics({
@@ -52,6 +52,8 @@ export async function createTopics(bootstrap: readonly string[], topics: readonl
         configEntries: Object.entries(config).map(([name, value]) => ({ name, value: String(value) })),
       })),
     });
+    // The metadata may name a leader before that broker knows of it: only its own answer shows that it takes requests.
+    for (const { topic } of topics) await admin.fetchTopicOffsets(topic);
   });
 }
 
