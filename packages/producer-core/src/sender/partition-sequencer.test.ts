@@ -1,4 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ProducerBatch } from '../accumulator/batch.ts';
+import type { Attempt } from './attempt.ts';
 import { Partition, sequences } from './partition-sequencer.testkit.ts';
 import { lastEpoch } from './partition-sequencer.ts';
 
@@ -407,4 +410,72 @@ test('a state that may not follow another is refused', () => {
   );
   const [batch] = partition.add(1);
   expect(() => batch!.moveTo('retrying')).toThrow("can't go from ready to retrying");
+});
+
+type Step = 'add' | 'drain' | 'store' | 'refuse' | 'lose' | 'not-sent' | 'retry' | 'expire' | 'wait' | 'new-leader';
+
+test('whatever comes, numbers have no gaps, five is kept, and every batch is told its fate once', () => {
+  const step = fc.record({
+    what: fc.constantFrom<Step>(
+      'add',
+      'add',
+      'drain',
+      'drain',
+      'store',
+      'store',
+      'refuse',
+      'lose',
+      'not-sent',
+      'retry',
+      'expire',
+      'wait',
+      'new-leader',
+    ),
+    which: fc.nat(4),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+      const partition = new Partition();
+      const { sequencer } = partition;
+      const told = new Set<ProducerBatch>();
+      let offset = 0n;
+      const outstanding = (which: number): Attempt | undefined => {
+        const attempts = sequencer.numbered.flatMap(({ attempt }) => (attempt === null ? [] : [attempt]));
+        return attempts[which % Math.max(1, attempts.length)];
+      };
+      for (const { what, which } of steps) {
+        const attempt = outstanding(which);
+        if (what === 'add') partition.add(1);
+        else if (what === 'drain') partition.drain();
+        else if (what === 'wait') {
+          partition.nowMs += 700;
+          sequencer.resume(partition.nowMs);
+        } else if (what === 'new-leader') sequencer.leaderChanged(partition.nowMs);
+        else if (what === 'expire') {
+          const batch = sequencer.numbered.find(({ state, knownStored }) => state !== 'settled' && !knownStored);
+          if (batch !== undefined) {
+            expect(told.has(batch)).toBe(false);
+            told.add(batch);
+            partition.expire(batch);
+          }
+        } else if (attempt !== undefined) {
+          if (what === 'store') partition.stored(attempt, (offset += 2n));
+          else if (what === 'refuse') partition.outOfOrder(attempt);
+          else if (what === 'lose') partition.lose(attempt);
+          else if (what === 'not-sent' && !attempt.batch.left) partition.notSent(attempt);
+          else if (what === 'retry') partition.retry(attempt);
+        }
+        const { numbered } = sequencer;
+        expect(numbered.length).toBeLessThanOrEqual(5);
+        expect(sequencer.outstanding).toBe(numbered.filter((batch) => batch.attempt !== null).length);
+        for (let index = 1; index < numbered.length; index++) {
+          expect(numbered[index]!.baseSequence).toBe(numbered[index - 1]!.baseSequence + 2);
+          expect(numbered[index]!.epoch).toBe(numbered[0]!.epoch);
+        }
+        if (numbered.length > 0) expect(sequencer.nextSequence).toBe(numbered.at(-1)!.baseSequence + 2);
+        for (const batch of partition.queue.ready) expect(batch.baseSequence).toBe(-1);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
 });
