@@ -459,8 +459,10 @@ test('whatever comes, numbers have no gaps, five is kept, and every batch is tol
             partition.expire(batch);
           }
         } else if (attempt !== undefined) {
-          if (what === 'store') partition.stored(attempt, (offset += 2n));
-          else if (what === 'refuse') partition.outOfOrder(attempt);
+          if (what === 'store') {
+            offset += 2n;
+            partition.stored(attempt, offset);
+          } else if (what === 'refuse') partition.outOfOrder(attempt);
           else if (what === 'lose') partition.lose(attempt);
           else if (what === 'not-sent' && !attempt.batch.left) partition.notSent(attempt);
           else if (what === 'retry') partition.retry(attempt);

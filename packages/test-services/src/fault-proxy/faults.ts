@@ -10,6 +10,7 @@ export const apiKeys = { produce: 0, fetch: 1, metadata: 3, apiVersions: 18, ini
  * - `reset-after-request`: the broker gets all of it, and the client a reset instead of the reply.
  * - `delay-request`, `delay-reply`: it, and everything behind it, waits.
  * - `trickle-reply`: it arrives in pieces with pauses.
+ * - `hold-reply`: it, and everything behind it, waits until it is released.
  */
 export type FaultKind =
   | 'lose-request'
@@ -19,7 +20,8 @@ export type FaultKind =
   | 'reset-after-request'
   | 'delay-request'
   | 'delay-reply'
-  | 'trickle-reply';
+  | 'trickle-reply'
+  | 'hold-reply';
 
 export type Direction = 'request' | 'reply';
 
@@ -32,6 +34,7 @@ export const directionOf: Readonly<Record<FaultKind, Direction>> = {
   'delay-request': 'request',
   'delay-reply': 'reply',
   'trickle-reply': 'reply',
+  'hold-reply': 'reply',
 };
 
 export interface FaultMatch {
@@ -58,10 +61,20 @@ export interface OrderedFault {
 export interface PlannedFault {
   readonly kind: FaultKind;
   readonly ms: number;
+  /** For `hold-reply`: resolves when the reply may go on. */
+  readonly waitForRelease?: () => Promise<void>;
+}
+
+/** Replies that wait. */
+export interface HeldReplies {
+  /** How many connections have one waiting, with whatever is behind it. */
+  readonly count: number;
+  /** Lets them go on, and holds no others. */
+  release(): void;
 }
 
 /** Chances per request and reply, each between 0 and 1. */
-export type FaultRates = Partial<Readonly<Record<FaultKind, number>>>;
+export type FaultRates = Partial<Readonly<Record<Exclude<FaultKind, 'hold-reply'>, number>>>;
 
 class Rule implements OrderedFault {
   readonly kind: FaultKind;
@@ -72,8 +85,11 @@ class Rule implements OrderedFault {
   #hits = 0;
   #isCancelled = false;
 
-  constructor(kind: FaultKind, match: FaultMatch) {
+  readonly #waitForRelease: (() => Promise<void>) | undefined;
+
+  constructor(kind: FaultKind, match: FaultMatch, waitForRelease?: () => Promise<void>) {
     this.kind = kind;
+    this.#waitForRelease = waitForRelease;
     this.#match = { apiKey: apiKeys.produce, skip: 0, times: 1, ms: 100, ...match };
     this.firstHit = new Promise((resolve) => {
       this.#resolveFirstHit = resolve;
@@ -99,7 +115,7 @@ class Rule implements OrderedFault {
     if (this.#seen++ < skip) return undefined;
     this.#hits++;
     this.#resolveFirstHit();
-    return { kind: this.kind, ms };
+    return { kind: this.kind, ms, ...(this.#waitForRelease && { waitForRelease: this.#waitForRelease }) };
   }
 }
 
@@ -118,6 +134,8 @@ export function seededRandom(seed: number): () => number {
 /** Faults ordered one by one, and faults at random. */
 export class FaultPlan {
   readonly counts = new Map<FaultKind, number>();
+  readonly #requests = new Map<number, number>();
+  readonly #releases: (() => void)[] = [];
   #rules: Rule[] = [];
   #rates: [FaultKind, number][] = [];
   #maxDelayMs = 0;
@@ -128,6 +146,34 @@ export class FaultPlan {
     const rule = new Rule(kind, match);
     this.#rules.push(rule);
     return rule;
+  }
+
+  /** The next matching replies wait until they are released; {@link calm} releases them too. */
+  hold(match: FaultMatch = {}): HeldReplies {
+    const released = Promise.withResolvers<void>();
+    let count = 0;
+    const rule = new Rule('hold-reply', match, async () => {
+      count++;
+      await released.promise;
+      count--;
+    });
+    this.#rules.push(rule);
+    const release = () => {
+      rule.cancel();
+      released.resolve();
+    };
+    this.#releases.push(release);
+    return {
+      get count() {
+        return count;
+      },
+      release,
+    };
+  }
+
+  /** Requests of one kind that came to the proxy, whatever became of them. */
+  requestsSeen(apiKey: number): number {
+    return this.#requests.get(apiKey) ?? 0;
   }
 
   /** From now on each request and reply meets faults at these rates; delays last up to `maxDelayMs`. */
@@ -141,9 +187,11 @@ export class FaultPlan {
   calm(): void {
     this.#rates = [];
     this.#rules = [];
+    for (const release of this.#releases.splice(0)) release();
   }
 
   next(direction: Direction, brokerId: number, apiKey: number): PlannedFault | undefined {
+    if (direction === 'request') this.#requests.set(apiKey, this.requestsSeen(apiKey) + 1);
     const planned = this.#ordered(direction, brokerId, apiKey) ?? this.#atRandom(direction);
     if (planned) this.counts.set(planned.kind, (this.counts.get(planned.kind) ?? 0) + 1);
     return planned;

@@ -65,7 +65,12 @@ export class ProxiedConnection {
     else to.write(frame);
   }
 
-  async #passWithFault({ kind, ms }: PlannedFault, frame: Buffer, to: Socket, direction: Direction): Promise<void> {
+  async #passWithFault(
+    { kind, ms, waitForRelease }: PlannedFault,
+    frame: Buffer,
+    to: Socket,
+    direction: Direction,
+  ): Promise<void> {
     switch (kind) {
       case 'lose-request':
       case 'lose-reply':
@@ -85,6 +90,10 @@ export class ProxiedConnection {
       case 'delay-request':
       case 'delay-reply':
         await sleep(ms);
+        if (!this.#isOver) to.write(frame);
+        return;
+      case 'hold-reply':
+        await waitForRelease?.();
         if (!this.#isOver) to.write(frame);
         return;
       case 'trickle-reply': {

@@ -16,6 +16,8 @@ export interface FaultProxy extends AsyncDisposable {
   resetConnections(brokerId?: number): number;
   /** Connections that are open now. */
   readonly connections: number;
+  /** Connections that were ever made. */
+  readonly connectionsOpened: number;
   stop(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ function listen(server: Server): Promise<number> {
 export async function startFaultProxy({ brokers }: { brokers: number }): Promise<FaultProxy> {
   const faults = new FaultPlan();
   const connections = new Set<ProxiedConnection>();
+  let connectionsOpened = 0;
   let destinations: readonly ProxyDestination[] = [];
   const servers = Array.from({ length: brokers }, (_, i) =>
     createServer((client) => {
@@ -48,6 +51,7 @@ export async function startFaultProxy({ brokers }: { brokers: number }): Promise
         connections.delete(connection),
       );
       connections.add(connection);
+      connectionsOpened++;
     }),
   );
   const ports = await Promise.all(servers.map(listen));
@@ -71,6 +75,9 @@ export async function startFaultProxy({ brokers }: { brokers: number }): Promise
     resetConnections,
     get connections() {
       return connections.size;
+    },
+    get connectionsOpened() {
+      return connectionsOpened;
     },
     stop,
     [Symbol.asyncDispose]: stop,

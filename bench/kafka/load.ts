@@ -1,0 +1,60 @@
+/** What a client under test offers. `send` resolves at the acknowledgement. */
+export interface Subject {
+  send(): Promise<unknown>;
+  /** Hands over one record; returns a promise when the caller must wait. Where a client has no such call, absent. */
+  enqueue?(): Promise<unknown> | undefined;
+  /** Records acknowledged so far by what `enqueue` took. */
+  acknowledged?(): number;
+  flush?(): Promise<unknown>;
+  close(): Promise<unknown>;
+}
+
+export interface Figures {
+  readonly recordsPerSecond: number;
+  readonly refused: number;
+  readonly cpuNsPerRecord: number;
+  readonly rssMiB: number;
+}
+
+const recordsPerTurn = 1_000;
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** `callers` loops, each with one record on its way; or one loop that does not wait, when `callers` is `enqueue`. */
+export async function measure(subject: Subject, callers: number | 'enqueue', seconds: number): Promise<Figures> {
+  const before = process.cpuUsage();
+  const startedMs = performance.now();
+  const endMs = startedMs + seconds * 1000;
+  let acknowledged = 0;
+  let refused = 0;
+  if (callers === 'enqueue') {
+    if (!subject.enqueue || !subject.flush || !subject.acknowledged)
+      throw new Error('This client can only send and wait.');
+    while (performance.now() < endMs) {
+      for (let i = 0; i < recordsPerTurn; i++) await subject.enqueue();
+      await turn();
+    }
+    await subject.flush();
+    acknowledged = subject.acknowledged();
+  } else {
+    await Promise.all(
+      Array.from({ length: callers }, async () => {
+        while (performance.now() < endMs) {
+          try {
+            await subject.send();
+            acknowledged++;
+          } catch {
+            refused++;
+          }
+        }
+      }),
+    );
+  }
+  const elapsedMs = performance.now() - startedMs;
+  const { user, system } = process.cpuUsage(before);
+  return {
+    recordsPerSecond: Math.round(acknowledged / (elapsedMs / 1000)),
+    refused,
+    cpuNsPerRecord: Math.round(((user + system) * 1000) / Math.max(1, acknowledged)),
+    rssMiB: Math.round(process.memoryUsage().rss / 1024 / 1024),
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * Three real brokers behind a proxy that loses, cuts and delays, while they are frozen and killed; a producer sends through it;
+ * then everything is read back and held against what the producer said.
+ *
+ *   npm run chaos -- [--client sendonce|kafkajs|kafka-ts|platformatic] [--minutes 2] [--rate 100] [--seed 1] [--seeds 1] [--json]
+ *
+ * Exits with 1 when sendonce breaks its promise.
+ */
+import { parseArgs } from 'node:util';
+import { clients } from './clients/index.ts';
+import { runStorm, type StormReport } from './storm.ts';
+
+const usage = `usage: npm run chaos -- [--client ${Object.keys(clients).join('|')}] [--minutes 2] [--rate 100] [--seed 1] [--seeds 1] [--json]`;
+
+const { values } = parseArgs({
+  options: {
+    client: { type: 'string', default: 'sendonce' },
+    minutes: { type: 'string', default: '2' },
+    rate: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const [minutes, rate, seed, seeds] = [values.minutes, values.rate, values.seed, values.seeds].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+];
+if (!(values.client in clients) || !(minutes > 0) || !(rate > 0) || !Number.isInteger(seed) || !(seeds >= 1)) {
+  console.error(usage);
+  process.exit(2);
+}
+
+function print(seedOfRun: number, { audit, recoveryMs, faults }: StormReport): void {
+  if (values.json) {
+    console.log(JSON.stringify({ client: values.client, seed: seedOfRun, ...audit, recoveryMs, faults }));
+    return;
+  }
+  const { latencyMs, ...counts } = audit;
+  console.log(`\n${values.client}, seed ${seedOfRun}`);
+  console.table({
+    ...counts,
+    recoveryMs,
+    ...Object.fromEntries(Object.entries(latencyMs).map(([name, ms]) => [`latency ${name} ms`, ms])),
+  });
+  console.table(faults);
+}
+
+let isBroken = false;
+for (let i = 0; i < seeds; i++) {
+  const report = await runStorm({ client: values.client, seed: seed + i, minutes, rate });
+  print(seed + i, report);
+  const { duplicates, lost, disorder, wrongFates } = report.audit;
+  if (values.client === 'sendonce' && duplicates + lost + disorder + wrongFates > 0) isBroken = true;
+}
+process.exit(isBroken ? 1 : 0);
