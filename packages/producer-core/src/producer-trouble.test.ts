@@ -273,6 +273,30 @@ describe('C14: memory', () => {
     expect(producer.stats()).toMatchObject({ pendingRecords: 0, bufferUsedBytes: 0 });
   });
 
+  test('C13: a record that is refused when memory is free again takes nobody with it', async () => {
+    const partitioner = ({ value }: { value: unknown }): number => {
+      if (value === 'bad') throw new Error('no idea');
+      return 0;
+    };
+    const { producer, runtime, transport } = await bench({
+      bufferMemory: 4_096,
+      maxRequestSize: 4_096,
+      batchSize: 4_096,
+      partitioner,
+    });
+    const big = 'x'.repeat(3_500);
+    const sends = [big, big, 'bad', 'after'].map((value) => watch(producer.send(record(value))));
+    transport.onProduce = (request) => request.answer({ baseOffset: 0n });
+    await runtime.advance(1_000);
+    expect(sends.map(({ value, error }) => (value === undefined ? (error as Error)?.message : 'stored'))).toEqual([
+      'stored',
+      'stored',
+      'no idea',
+      'stored',
+    ]);
+    expect(producer.stats()).toMatchObject({ pendingRecords: 0, bufferUsedBytes: 0 });
+  });
+
   test('enqueue throws when there is no room, and nothing else is lost', async () => {
     const { producer, runtime } = await bench({ bufferMemory: 4_096, maxRequestSize: 4_096, batchSize: 4_096 });
     watch(producer.send(record('x'.repeat(3_900))));

@@ -549,7 +549,8 @@ export class Accumulator {
   #admitWaiters(): void {
     for (let waiting = this.#memoryWaiters.peek(); waiting !== undefined; waiting = this.#memoryWaiters.peek()) {
       if (!waiting.isSettled && !this.#admit(waiting)) return;
-      this.#memoryWaiters.shift();
+      // One that was rejected has left the list already.
+      if (this.#memoryWaiters.peek() === waiting) this.#memoryWaiters.shift();
     }
   }
 
