@@ -16,6 +16,14 @@ describe('C8: numbers that were not used', () => {
     expect(partition.sequencer.nextSequence).toBe(4);
   });
 
+  test('go back all of them when none left', () => {
+    const partition = new Partition().open();
+    const batches = partition.add(3);
+    for (const attempt of partition.drain()) partition.notSent(attempt);
+    expect(partition.queue.ready).toEqual(batches);
+    expect(partition.sequencer).toMatchObject({ nextSequence: 2, numbered: [] });
+  });
+
   test('stay with a batch whose first attempt is out', () => {
     const partition = new Partition().open();
     partition.add(2);
@@ -197,17 +205,22 @@ describe('C9: while a partition is resolved', () => {
     expect(partition.bumps).toMatchObject([{ trigger: 'delivery-timeout', renumbered: 0 }]);
   });
 
-  test('a round counts from its first question: a connection lost within it makes another, however late the last answer', () => {
+  test('a round counts from its first question: a connection lost within it makes another, however late the last one', () => {
     const partition = new Partition().open();
-    partition.add(2);
+    partition.add(3);
     partition.lose(...partition.drain());
-    for (let answer = 0; answer < 3; answer++) partition.outOfOrder(partition.only());
+    // The retry that shows the trouble, then the first round.
+    for (let answer = 0; answer < 4; answer++) partition.outOfOrder(partition.only());
     partition.nowMs = 1_000;
     partition.sequencer.resume(1_000);
     partition.outOfOrder(partition.only());
     partition.lose(partition.only());
     partition.nowMs = 2_500;
-    partition.outOfOrder(partition.only());
+    for (const expected of [4, 6]) {
+      const question = partition.only();
+      expect(question.batch.baseSequence).toBe(expected);
+      partition.outOfOrder(question);
+    }
     expect(partition.bumps).toEqual([]);
     expect(partition.only().batch.baseSequence).toBe(2);
   });
@@ -254,6 +267,17 @@ describe('C11: a broker is suspected of having lost what it acknowledged', () =>
     partition.outOfOrder(second!);
     partition.outOfOrder(partition.only());
     expect(partition.bumps).toMatchObject([{ trigger: 'out-of-order', renumbered: 1, dataLossSuspected: false }]);
+  });
+
+  test('not by a resolution that began with a delivery timeout: only by the answers that the rule names', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [oldest, late] = partition.drain();
+    partition.expire(late!.batch);
+    partition.outOfOrder(oldest!);
+    partition.outOfOrder(late!);
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toMatchObject([{ trigger: 'delivery-timeout', renumbered: 1, dataLossSuspected: false }]);
   });
 
   test('when it knows nothing of the producer although the last acknowledged record is still in its log', () => {
