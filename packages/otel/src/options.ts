@@ -37,6 +37,11 @@ export interface TelemetryOptions {
    * `'current'`, or `'both'` where the environment variable OTEL_SEMCONV_STABILITY_OPT_IN contains `messaging/dup`.
    */
   readonly attributeNames?: 'current' | 'both';
+  /**
+   * Milliseconds since 1970, for producers on another clock than the platform's: `() => runtime.wallClockMs()` with a simulated runtime. Default: the
+   * platform's.
+   */
+  readonly clock?: () => number;
 }
 
 export interface ResolvedTelemetryOptions {
@@ -50,6 +55,7 @@ export interface ResolvedTelemetryOptions {
   readonly rootSpansPerSecond: number;
   readonly maxTopics: number;
   readonly attributeNames: 'current' | 'both';
+  readonly clock: (() => number) | undefined;
 }
 
 type Check = (name: string, value: unknown) => void;
@@ -91,6 +97,9 @@ const checks: Readonly<Record<keyof TelemetryOptions, Check>> = {
   rootSpansPerSecond: count,
   maxTopics: count,
   attributeNames: oneOf('current', 'both'),
+  clock: (name, value) => {
+    if (typeof value !== 'function') fail(name, 'a function that returns milliseconds since 1970', value);
+  },
 };
 
 /** @throws {ConfigError} naming the option that is wrong, and what to write instead. */
@@ -117,5 +126,6 @@ export function resolveOptions(options: TelemetryOptions): ResolvedTelemetryOpti
     rootSpansPerSecond: options.rootSpansPerSecond ?? 250,
     maxTopics: options.maxTopics ?? 100,
     attributeNames: options.attributeNames ?? (optIn.includes('messaging/dup') ? 'both' : 'current'),
+    clock: options.clock,
   };
 }

@@ -3,6 +3,7 @@ import type { DedupHooks } from '@sendonce/consumer-dedup';
 import type { ProducerHooks } from '@sendonce/producer-core';
 import { warnOfApiCopies } from './api-copies.ts';
 import { attributeNaming } from './attributes.ts';
+import { Clock } from './clock.ts';
 import { createDedupHooks } from './consumer/dedup-hooks.ts';
 import { ProcessSpans } from './consumer/process-spans.ts';
 import { errorTypeOf } from './error-type.ts';
@@ -66,6 +67,7 @@ export function assembleTelemetry(telemetryOptions: TelemetryOptions): Telemetry
   const options = resolveOptions(telemetryOptions);
   const providers = new ProviderLookup(options);
   const named = attributeNaming(options.attributeNames);
+  const clock = new Clock(options.clock);
   const topics = new BoundedLabel(options.maxTopics);
   const metrics: Metrics = new Metrics(
     () => providers.meterProvider,
@@ -74,17 +76,18 @@ export function assembleTelemetry(telemetryOptions: TelemetryOptions): Telemetry
   );
   const propagation = new HeaderPropagation(providers.propagator, () => metrics.count('propagationConflicts', 1));
   const book = new BatchBook();
-  const producerMetrics = new ProducerMetrics(metrics, topics, named);
+  const producerMetrics = new ProducerMetrics(metrics, topics, named, clock);
   const producerSpans = new ProducerSpans({
     providers,
     propagation,
     options,
     named,
+    clock,
     factsOf: (batch) => book.of(batch),
     recordSettled: (record, error) =>
       producerMetrics.recordSettled(record, error === null ? null : errorTypeOf(error, record.facts?.lastErrorType)),
   });
-  const processSpans = new ProcessSpans({ providers, propagation, options, named });
+  const processSpans = new ProcessSpans({ providers, propagation, options, named, clock });
   let isEnabled = true;
   const refresh = (): void => {
     if (!isEnabled) return;

@@ -183,6 +183,7 @@ describe('options', () => {
     [{ rootSpansPerSecond: -1 }, 'rootSpansPerSecond must be a whole number from 0'],
     [{ maxTopics: 1.5 }, 'maxTopics must be a whole number from 0'],
     [{ attributeNames: 'old' }, "attributeNames must be 'current' or 'both'"],
+    [{ clock: 7 }, 'clock must be a function'],
   ])('%j is a ConfigError that says what to write', (options, words) => {
     expect(() => createTelemetry(options as TelemetryOptions)).toThrow(ConfigError);
     expect(() => createTelemetry(options as TelemetryOptions)).toThrow(words);

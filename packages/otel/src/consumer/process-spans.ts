@@ -5,13 +5,14 @@ import {
   type Span,
   type SpanContext,
   SpanKind,
-  SpanStatusCode,
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
 import type { ConsumedMessage, MessageSource, MessageWatch, OutcomeEvent } from '@sendonce/consumer-dedup';
 import { keyShown, type NameAttributes, offsetShown } from '../attributes.ts';
+import type { Clock } from '../clock.ts';
 import { errorTypeOf } from '../error-type.ts';
+import { markFailed } from '../failed-span.ts';
 import type { ResolvedTelemetryOptions } from '../options.ts';
 import { Pacer } from '../pacer.ts';
 import type { HeaderPropagation } from '../propagation.ts';
@@ -24,6 +25,7 @@ export interface ProcessSpansPorts {
   readonly propagation: HeaderPropagation;
   readonly options: ResolvedTelemetryOptions;
   readonly named: NameAttributes;
+  readonly clock: Clock;
 }
 
 /** A span for each message that the deduplicator is given, from the call to its outcome; the handler runs inside it. */
@@ -62,7 +64,7 @@ export class ProcessSpans {
   }
 
   abandon(): void {
-    for (const span of this.#open) span.end();
+    for (const span of this.#open) span.end(this.#ports.clock.now());
     this.#open.clear();
   }
 
@@ -77,6 +79,7 @@ export class ProcessSpans {
       topic === null ? 'process' : `process ${topic}`,
       {
         kind: SpanKind.CONSUMER,
+        startTime: this.#ports.clock.now(),
         attributes: this.#ports.named(this.#attributes(message, source)),
         links: creation === null ? [] : [{ context: creation, attributes: { [own.link]: 'creation' } }],
       },
@@ -117,10 +120,9 @@ export class ProcessSpans {
       ...(firstOffset === undefined ? {} : { [own.dedupFirstOffset]: firstOffset }),
     });
     if (status === 'failed') {
-      span.setAttribute(conventional.errorType, errorTypeOf(error));
-      span.setStatus({ code: SpanStatusCode.ERROR });
+      markFailed(span, errorTypeOf(error));
     }
-    span.end();
+    span.end(this.#ports.clock.now());
   }
 }
 

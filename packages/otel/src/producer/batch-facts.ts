@@ -59,6 +59,9 @@ export class BatchFacts {
   /** It is about to leave with numbers: its first, or new ones after a bump. */
   drained(): void {
     this.#drains++;
+    // Rule C9: it gets new ones only when none of what was sent under the old ones is stored.
+    this.#mayBeStored = false;
+    this.#appendedBy = null;
   }
 
   /** How often it got new numbers. */

@@ -1,16 +1,19 @@
 import {
   type Attributes,
   type Context,
+  type HrTime,
   type Link,
   type Span,
   SpanKind,
   type SpanOptions,
-  SpanStatusCode,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
 import type { AttemptInfo, AttemptOutcome, BatchInfo, BatchOutcome } from '@sendonce/producer-core';
 import type { NameAttributes } from '../attributes.ts';
+import type { Clock } from '../clock.ts';
+import { errorTypeOf, otherError } from '../error-type.ts';
+import { markFailed } from '../failed-span.ts';
 import type { AttemptSpans } from '../options.ts';
 import { conventional, kafka, own } from '../semconv.ts';
 import type { BatchFacts } from './batch-facts.ts';
@@ -24,11 +27,12 @@ export interface BatchTraceSettings {
   readonly tracer: () => Tracer;
   readonly named: NameAttributes;
   readonly attemptSpans: AttemptSpans;
+  readonly clock: Clock;
 }
 
 interface OpenAttempt {
   readonly number: number;
-  readonly startedMs: number;
+  readonly startedAt: HrTime;
   readonly backoffMs: number | null;
   span: Span | null;
 }
@@ -82,7 +86,7 @@ export class BatchTrace {
   }
 
   event(name: string, attributes: Attributes): void {
-    if (!this.#hasEnded) this.span.addEvent(name, attributes, performance.now());
+    if (!this.#hasEnded) this.span.addEvent(name, attributes, this.#settings.clock.now());
   }
 
   /** Before the attempt's facts are known. */
@@ -90,7 +94,7 @@ export class BatchTrace {
     const { attempts, lastEndedAtMs, lastErrorType, lastClass } = this.#facts;
     const isRepeat = attempts > 0;
     const backoffMs = isRepeat && lastEndedAtMs !== null ? Math.max(0, attempt.startedAtMs - lastEndedAtMs) : null;
-    const open: OpenAttempt = { number: attempts + 1, startedMs: performance.now(), backoffMs, span: null };
+    const open: OpenAttempt = { number: attempts + 1, startedAt: this.#settings.clock.now(), backoffMs, span: null };
     this.#open.set(attempt, open);
     if (isRepeat) {
       this.event('sendonce.retry', {
@@ -122,10 +126,9 @@ export class BatchTrace {
     if (span === null) return;
     if (failed) {
       span.setAttribute(own.retryClass, retryClassOf(outcome));
-      if (outcome.errorName !== null) span.setAttribute(conventional.errorType, outcome.errorName);
-      span.setStatus({ code: SpanStatusCode.ERROR });
+      markFailed(span, outcome.errorName ?? otherError);
     } else span.setAttribute(own.duplicate, outcome.action === 'duplicate' ? 'confirmed' : this.#facts.duplicate);
-    span.end(performance.now());
+    span.end(this.#settings.clock.now());
   }
 
   /** Its records go on in parts, which link here. */
@@ -141,13 +144,13 @@ export class BatchTrace {
     this.span.setAttributes(
       this.#settings.named(outcomeAttributes(error, { partition, offset: baseOffset }, this.#facts)),
     );
-    if (error !== null) this.span.setStatus({ code: SpanStatusCode.ERROR });
+    if (error !== null) markFailed(this.span, errorTypeOf(error, this.#facts.lastErrorType));
     this.#end();
   }
 
   /** Ends whatever is open: the producer is closed, or telemetry is switched off. */
   abandon(): void {
-    for (const { span } of this.#open.values()) span?.end(performance.now());
+    for (const { span } of this.#open.values()) span?.end(this.#settings.clock.now());
     this.#open.clear();
     if (!this.#hasEnded) this.#end();
   }
@@ -155,10 +158,10 @@ export class BatchTrace {
   #end(): void {
     this.#hasEnded = true;
     this.span.setAttributes(factAttributes(this.#facts));
-    this.span.end(performance.now());
+    this.span.end(this.#settings.clock.now());
   }
 
-  #startAttempt({ brokerId }: AttemptInfo, { number, startedMs, backoffMs }: OpenAttempt): Span {
+  #startAttempt({ brokerId }: AttemptInfo, { number, startedAt, backoffMs }: OpenAttempt): Span {
     return this.#start(
       'attempt',
       this.#context,
@@ -168,7 +171,7 @@ export class BatchTrace {
         ...(number > 1 ? { [own.resendCount]: number - 1 } : {}),
         ...(backoffMs === null ? {} : { [own.backoffMs]: backoffMs }),
       },
-      { startTime: startedMs },
+      { startTime: startedAt },
     );
   }
 
@@ -177,7 +180,7 @@ export class BatchTrace {
     return this.#settings.tracer().startSpan(
       `${operation} ${batch.topic}`,
       {
-        startTime: performance.now(),
+        startTime: this.#settings.clock.now(),
         ...options,
         kind: SpanKind.CLIENT,
         attributes: this.#settings.named({

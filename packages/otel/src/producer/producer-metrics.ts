@@ -8,6 +8,7 @@ import type {
   ProducerInfo,
 } from '@sendonce/producer-core';
 import type { NameAttributes } from '../attributes.ts';
+import type { Clock } from '../clock.ts';
 import { errorTypeOf } from '../error-type.ts';
 import { measuredPerSecond } from '../measured-per-second.ts';
 import { BoundedLabel } from '../metrics/bounded-label.ts';
@@ -43,15 +44,17 @@ export class ProducerMetrics {
   readonly #metrics: Metrics;
   readonly #topics: BoundedLabel;
   readonly #named: NameAttributes;
+  readonly #clock: Clock;
   readonly #pacer = new Pacer(measuredPerSecond, performance.now());
   readonly #active = new Set<ProducerInfo>();
   readonly #clients = new BoundedLabel(clientsMax);
   readonly #clientIds = new Set<string>();
 
-  constructor(metrics: Metrics, topics: BoundedLabel, named: NameAttributes) {
+  constructor(metrics: Metrics, topics: BoundedLabel, named: NameAttributes, clock: Clock) {
     this.#metrics = metrics;
     this.#topics = topics;
     this.#named = named;
+    this.#clock = clock;
   }
 
   producerStarted(producer: ProducerInfo): void {
@@ -99,7 +102,7 @@ export class ProducerMetrics {
     if (timedFromMs === null) return;
     this.#metrics.record(
       'operationDuration',
-      (performance.now() - timedFromMs) / 1_000,
+      (this.#clock.elapsedMs() - timedFromMs) / 1_000,
       this.#named({
         [conventional.systemName]: kafka,
         [conventional.operationName]: 'send',

@@ -2,13 +2,13 @@ import {
   type Attributes,
   type Context,
   context,
+  type HrTime,
   INVALID_TRACEID,
   propagation,
   ROOT_CONTEXT,
   type Span,
   type SpanContext,
   SpanKind,
-  SpanStatusCode,
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
@@ -26,7 +26,9 @@ import type {
   RecordWatch,
 } from '@sendonce/producer-core';
 import { keyShown, type NameAttributes } from '../attributes.ts';
+import type { Clock } from '../clock.ts';
 import { errorTypeOf } from '../error-type.ts';
+import { markFailed } from '../failed-span.ts';
 import type { ResolvedTelemetryOptions } from '../options.ts';
 import type { HeaderPropagation } from '../propagation.ts';
 import type { ProviderLookup } from '../providers.ts';
@@ -41,6 +43,7 @@ export interface ProducerSpansPorts {
   readonly propagation: HeaderPropagation;
   readonly options: ResolvedTelemetryOptions;
   readonly named: NameAttributes;
+  readonly clock: Clock;
   factsOf(batch: BatchInfo): BatchFacts;
   recordSettled(record: RecordTrace, error: Error | null): void;
 }
@@ -59,6 +62,7 @@ export class ProducerSpans implements RecordWatchOwner {
       tracer: () => ports.providers.tracer,
       named: ports.named,
       attemptSpans: ports.options.attemptSpans,
+      clock: ports.clock,
     };
   }
 
@@ -106,6 +110,10 @@ export class ProducerSpans implements RecordWatchOwner {
 
   named(attributes: Attributes): Attributes {
     return this.#ports.named(attributes);
+  }
+
+  now(): HrTime {
+    return this.#ports.clock.now();
   }
 
   batchDrained(facts: BatchFacts): void {
@@ -159,7 +167,7 @@ export class ProducerSpans implements RecordWatchOwner {
       'init_producer_id',
       {
         kind: SpanKind.CLIENT,
-        startTime: performance.now(),
+        startTime: this.#ports.clock.now(),
         attributes: this.named({
           [conventional.systemName]: kafka,
           [conventional.operationName]: 'init_producer_id',
@@ -179,11 +187,8 @@ export class ProducerSpans implements RecordWatchOwner {
     if (identity !== null) {
       span.setAttributes({ [own.producerId]: String(identity.producerId), [own.producerEpoch]: identity.epoch });
     }
-    if (error !== null) {
-      span.setAttribute(conventional.errorType, errorTypeOf(error));
-      span.setStatus({ code: SpanStatusCode.ERROR });
-    }
-    span.end(performance.now());
+    if (error !== null) markFailed(span, errorTypeOf(error));
+    span.end(this.#ports.clock.now());
   }
 
   /** Ends what is still open, of one producer or of all. A producer that closed has settled everything; a transport may still owe answers. */
@@ -195,7 +200,7 @@ export class ProducerSpans implements RecordWatchOwner {
     }
     for (const [request, span] of this.#openRequests) {
       if (producer !== null && request.producer !== producer) continue;
-      span.end(performance.now());
+      span.end(this.#ports.clock.now());
       this.#openRequests.delete(request);
     }
     if (producer !== null) return;
@@ -210,12 +215,11 @@ export class ProducerSpans implements RecordWatchOwner {
     isMeasured: boolean,
   ): RecordWatch | undefined {
     const supplied = this.#suppliedContext(record);
-    const startTime = performance.now();
     const span = this.#ports.providers.tracer.startSpan(
       `send ${record.topic}`,
       {
         kind: supplied === null ? SpanKind.PRODUCER : SpanKind.CLIENT,
-        startTime,
+        startTime: this.#ports.clock.now(),
         attributes: this.#recordAttributes(record, producer),
         links: supplied === null ? [] : [{ context: supplied, attributes: { [own.link]: 'creation' } }],
       },
@@ -230,7 +234,14 @@ export class ProducerSpans implements RecordWatchOwner {
       span.end();
       throw error;
     }
-    const traced = new RecordTrace(this, record.topic, span, context, headers, isMeasured ? startTime : null);
+    const traced = new RecordTrace(
+      this,
+      record.topic,
+      span,
+      context,
+      headers,
+      isMeasured ? this.#ports.clock.elapsedMs() : null,
+    );
     this.#openRecords.add(traced);
     return traced;
   }
@@ -239,7 +250,8 @@ export class ProducerSpans implements RecordWatchOwner {
   #unseen(record: ProducerRecord, isMeasured: boolean, carried: Context | undefined): RecordWatch | undefined {
     const headers =
       carried === undefined ? undefined : this.#headersWith(record, carried, this.#suppliedContext(record));
-    if (isMeasured) return new RecordTrace(this, record.topic, null, ROOT_CONTEXT, headers, performance.now());
+    if (isMeasured)
+      return new RecordTrace(this, record.topic, null, ROOT_CONTEXT, headers, this.#ports.clock.elapsedMs());
     return headers === undefined ? undefined : { headers };
   }
 

@@ -1,7 +1,8 @@
-import { type Attributes, type Context, type Span, SpanStatusCode } from '@opentelemetry/api';
+import type { Attributes, Context, HrTime, Span } from '@opentelemetry/api';
 import type { BatchInfo, RecordHeaders, RecordMetadata, RecordWatch } from '@sendonce/producer-core';
 import { offsetShown } from '../attributes.ts';
 import { errorTypeOf } from '../error-type.ts';
+import { markFailed } from '../failed-span.ts';
 import { conventional, own } from '../semconv.ts';
 import type { BatchFacts } from './batch-facts.ts';
 
@@ -11,6 +12,7 @@ export interface RecordWatchOwner {
   joined(record: RecordTrace, batch: BatchInfo): void;
   settled(record: RecordTrace, error: Error | null): void;
   named(attributes: Attributes): Attributes;
+  now(): HrTime;
 }
 
 /** Follows one record from its call to its settlement: its span, and the time it took where that is measured. */
@@ -64,9 +66,9 @@ export class RecordTrace implements RecordWatch {
       span.setAttributes(
         this.#owner.named({ ...factAttributes(this.facts), ...outcomeAttributes(error, metadata, this.facts) }),
       );
-      if (error !== null) span.setStatus({ code: SpanStatusCode.ERROR });
+      if (error !== null) markFailed(span, errorTypeOf(error, this.facts?.lastErrorType));
     }
-    span.end(performance.now());
+    span.end(this.#owner.now());
   }
 }
 
@@ -95,7 +97,6 @@ export function outcomeAttributes(
     const { fate, partition } = error as { fate?: unknown; partition?: unknown };
     const lastErrorType = facts?.lastErrorType ?? null;
     return {
-      [conventional.errorType]: errorTypeOf(error, lastErrorType),
       ...(lastErrorType === null ? {} : { [own.lastErrorType]: lastErrorType }),
       ...(typeof fate === 'string' ? { [own.fate]: fate } : {}),
       ...(typeof partition === 'number' && partition >= 0 ? { [conventional.partitionId]: String(partition) } : {}),
