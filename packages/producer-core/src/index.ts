@@ -18,6 +18,7 @@ export {
   TransportError,
 } from './errors.ts';
 export type { Guarantees } from './guarantees.ts';
+export type { IdempotencyKeyReader } from './idempotency-key.ts';
 export { channelHooks, type RecordMessage } from './observe/channel-hooks.ts';
 export { combineHooks } from './observe/combine-hooks.ts';
 export type {

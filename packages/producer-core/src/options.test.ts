@@ -43,6 +43,7 @@ describe('options', () => {
       producerIdExpirationMs: 86_400_000,
       compression: 'none',
       partitioner: undefined,
+      idempotencyKey: undefined,
       hooks: {},
       logger: undefined,
     });
@@ -68,6 +69,8 @@ describe('options', () => {
     ['compression', 'brotli'],
     ['compression', { name: 'mine' }],
     ['partitioner', 'random'],
+    ['idempotencyKey', 'payment-id'],
+    ['idempotencyKey', null],
     ['logger', { info() {} }],
     ['runtime', {}],
     ['transport', {}],

@@ -1,4 +1,5 @@
 import { ConfigError } from './errors.ts';
+import type { IdempotencyKeyReader } from './idempotency-key.ts';
 import { hookNames, type ProducerHooks, type ProducerLogger } from './observe/hooks.ts';
 import type { ProducerRecord } from './record.ts';
 import type { CompressionCodec, CompressionName } from './record-batch/index.ts';
@@ -46,6 +47,12 @@ export interface ProducerOptions {
   readonly compression?: CompressionName | CompressionCodec;
   /** Default: explicit partition, else the key's hash as Java's client computes it, else a partition that changes as batches fill. */
   readonly partitioner?: Partitioner;
+  /**
+   * Sets the header `idempotency-key`, by which consumers recognise a record that was sent again (rule D1): the
+   * payment's id, say. Absent, no header is set. A record that has the header keeps its own; one for which `undefined` is returned gets none.
+   * When it throws or returns anything but text or bytes, that record is refused with a {@link ConfigError}.
+   */
+  readonly idempotencyKey?: IdempotencyKeyReader;
   readonly hooks?: ProducerHooks;
   /** Without one, warnings go to `process.emitWarning` and the startup report to nobody. */
   readonly logger?: ProducerLogger;
@@ -53,11 +60,12 @@ export interface ProducerOptions {
   readonly runtime?: Runtime;
 }
 
-type Defaulted = Omit<Required<ProducerOptions>, 'partitioner' | 'hooks' | 'logger'>;
+type Defaulted = Omit<Required<ProducerOptions>, 'partitioner' | 'idempotencyKey' | 'hooks' | 'logger'>;
 
 /** Options with every default filled in. */
 export interface ResolvedOptions extends Defaulted {
   readonly partitioner: Partitioner | undefined;
+  readonly idempotencyKey: IdempotencyKeyReader | undefined;
   readonly hooks: ProducerHooks;
   readonly logger: ProducerLogger | undefined;
 }
@@ -134,6 +142,9 @@ const checks: Readonly<Record<keyof ProducerOptions, Check>> = {
   },
   partitioner: (name, value) => {
     if (typeof value !== 'function') fail(name, 'a function (record, partitionCount) => partition', value);
+  },
+  idempotencyKey: (name, value) => {
+    if (typeof value !== 'function') fail(name, 'a function (record) => key, or undefined for none', value);
   },
   hooks: (name, value) => {
     if (value === null || typeof value !== 'object') fail(name, 'an object of hook functions', value);
@@ -249,6 +260,7 @@ export function resolveOptions(options: ProducerOptions): ResolvedOptions {
     producerIdExpirationMs: options.producerIdExpirationMs ?? 86_400_000,
     compression: options.compression ?? 'none',
     partitioner: options.partitioner,
+    idempotencyKey: options.idempotencyKey,
     hooks: options.hooks ?? {},
     logger: options.logger,
     runtime: options.runtime ?? platformRuntime,

@@ -12,6 +12,7 @@ import {
   SendonceError,
 } from './errors.ts';
 import { type Guarantees, guaranteesOf, startupReport } from './guarantees.ts';
+import { withIdempotencyKey } from './idempotency-key.ts';
 import { MetadataRefresher } from './metadata/metadata-refresher.ts';
 import { TopicDirectory } from './metadata/topic-directory.ts';
 import { Observer } from './observe/observer.ts';
@@ -172,13 +173,12 @@ export class Producer implements AsyncDisposable {
     const resolve = capturedResolve;
     const reject = capturedReject;
     try {
-      this.#checkOpen();
-      checkRecord(record);
+      const checked = this.#check(record);
       const signal = options?.signal;
       if (signal !== undefined) signal.throwIfAborted();
       if (this.#observer.watchesRecords) {
-        takeWatched(this.#accumulator, this.#observer, record, resolve, reject, 'wait', signal);
-      } else this.#accumulator.take(record, resolve, reject, 'wait', signal);
+        takeWatched(this.#accumulator, this.#observer, checked, resolve, reject, 'wait', signal);
+      } else this.#accumulator.take(checked, resolve, reject, 'wait', signal);
     } catch (error) {
       this.#observer.recordRefused(record?.topic, error);
       reject(error as Error);
@@ -206,12 +206,11 @@ export class Producer implements AsyncDisposable {
       for (let index = 0; index < records.length; index++) {
         const record = records[index]!;
         try {
-          this.#checkOpen();
-          checkRecord(record);
+          const checked = this.#check(record);
           signal?.throwIfAborted();
           if (this.#observer.watchesRecords) {
-            takeWatched(this.#accumulator, this.#observer, record, call, index, 'wait', signal);
-          } else this.#accumulator.take(record, call, index, 'wait', signal);
+            takeWatched(this.#accumulator, this.#observer, checked, call, index, 'wait', signal);
+          } else this.#accumulator.take(checked, call, index, 'wait', signal);
         } catch (error) {
           this.#observer.recordRefused(record?.topic, error);
           call.settle(index, error as Error, null);
@@ -230,16 +229,15 @@ export class Producer implements AsyncDisposable {
    */
   enqueue(record: ProducerRecord, onSettled?: OnSettled): boolean {
     try {
-      this.#checkOpen();
-      checkRecord(record);
+      const checked = this.#check(record);
       if (onSettled !== undefined && typeof onSettled !== 'function') {
         throw new ConfigError('enqueue’s second argument must be a function (error, metadata), or absent.', [
           'onSettled',
         ]);
       }
       if (this.#observer.watchesRecords) {
-        takeWatched(this.#accumulator, this.#observer, record, onSettled, undefined, 'now', undefined);
-      } else this.#accumulator.take(record, onSettled, undefined, 'now', undefined);
+        takeWatched(this.#accumulator, this.#observer, checked, onSettled, undefined, 'now', undefined);
+      } else this.#accumulator.take(checked, onSettled, undefined, 'now', undefined);
     } catch (error) {
       this.#observer.recordRefused(record?.topic, error);
       throw error;
@@ -257,9 +255,7 @@ export class Producer implements AsyncDisposable {
    * A promise while the topic's metadata is not known; it rejects as `send` would.
    */
   partitionFor(record: ProducerRecord): number | Promise<number> {
-    this.#checkOpen();
-    checkRecord(record);
-    const partition = this.#accumulator.partitionFor(record);
+    const partition = this.#accumulator.partitionFor(this.#check(record));
     if (partition !== null) return partition;
     return this.#accumulator.topicKnown(this.#accumulator.topic(record.topic)).then(() => this.partitionFor(record));
   }
@@ -323,6 +319,14 @@ export class Producer implements AsyncDisposable {
       });
     }
     throw new ProducerClosedError(`The producer is ${this.#state}. The record was not kept.`);
+  }
+
+  /** The record as it is sent. */
+  #check(record: ProducerRecord): ProducerRecord {
+    this.#checkOpen();
+    checkRecord(record);
+    const { idempotencyKey } = this.#options;
+    return idempotencyKey === undefined ? record : withIdempotencyKey(record, idempotencyKey);
   }
 
   *#queues(): Iterable<PartitionQueue> {

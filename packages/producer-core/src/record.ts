@@ -78,7 +78,8 @@ export class RecordMetadata {
   }
 }
 
-function kindOf(value: unknown): string {
+/** Names what a value is, for messages: never what it holds. */
+export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   if (value === undefined) return 'undefined';
