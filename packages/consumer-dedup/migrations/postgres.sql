@@ -6,6 +6,7 @@ CREATE TABLE IF NOT EXISTS "sendonce_dedup_keys_0" (
   partition integer,
   "offset" bigint,
   processed_at timestamptz NOT NULL DEFAULT now(),
+  note text,
   result text,
   PRIMARY KEY (namespace, key)
 ) WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false);
@@ -18,6 +19,7 @@ CREATE TABLE IF NOT EXISTS "sendonce_dedup_keys_1" (
   partition integer,
   "offset" bigint,
   processed_at timestamptz NOT NULL DEFAULT now(),
+  note text,
   result text,
   PRIMARY KEY (namespace, key)
 ) WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false);
@@ -30,6 +32,7 @@ CREATE TABLE IF NOT EXISTS "sendonce_dedup_keys_2" (
   partition integer,
   "offset" bigint,
   processed_at timestamptz NOT NULL DEFAULT now(),
+  note text,
   result text,
   PRIMARY KEY (namespace, key)
 ) WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false);
@@ -42,6 +45,7 @@ CREATE TABLE IF NOT EXISTS "sendonce_dedup_keys_3" (
   partition integer,
   "offset" bigint,
   processed_at timestamptz NOT NULL DEFAULT now(),
+  note text,
   result text,
   PRIMARY KEY (namespace, key)
 ) WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false);
@@ -72,10 +76,10 @@ CREATE TABLE IF NOT EXISTS "sendonce_dedup_offsets" (
 ) WITH (fillfactor = 50);
 
 CREATE OR REPLACE VIEW "sendonce_dedup_keys" AS
-SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, result FROM "sendonce_dedup_keys_0"
+SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, note, result FROM "sendonce_dedup_keys_0"
 UNION ALL
-SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, result FROM "sendonce_dedup_keys_1"
+SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, note, result FROM "sendonce_dedup_keys_1"
 UNION ALL
-SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, result FROM "sendonce_dedup_keys_2"
+SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, note, result FROM "sendonce_dedup_keys_2"
 UNION ALL
-SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, result FROM "sendonce_dedup_keys_3";
+SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, note, result FROM "sendonce_dedup_keys_3";

@@ -7,10 +7,17 @@ import type { StoredRecord } from './store.ts';
 const nowhere = { topic: null, partition: null, offset: null };
 
 function entries(keys: readonly string[]): Read<string>[] {
-  return keys.map((key, index) => ({ message: key, index, key: Buffer.from(key), fingerprint: null, source: nowhere }));
+  return keys.map((key, index) => ({
+    message: key,
+    index,
+    key: Buffer.from(key),
+    fingerprint: null,
+    source: nowhere,
+    note: null,
+  }));
 }
 
-const record: StoredRecord = { processedAtMs: 0, source: nowhere, fingerprint: null, result: null };
+const record: StoredRecord = { processedAtMs: 0, source: nowhere, fingerprint: null, note: null, result: null };
 
 describe('D5: keys of a batch', () => {
   it('are asked for once each, in an order that depends on the keys alone', () => {
@@ -62,7 +69,7 @@ describe('D2: offsets that may be stored', () => {
   const ok: Outcome = {
     status: 'duplicate',
     key: Buffer.from('k'),
-    first: { processedAt: new Date(), source: nowhere, result: 1 },
+    first: { processedAt: new Date(), source: nowhere, note: null, result: 1 },
   };
   const bad: Outcome = { status: 'failed', key: null, reason: 'message', error: 1 };
 

@@ -11,6 +11,7 @@ export interface Entry<M> {
   readonly key: Buffer;
   readonly fingerprint: Buffer | null;
   readonly source: MessageSource;
+  readonly note: string | null;
 }
 
 /** A message of a call, or why its key could not be read. */
@@ -46,6 +47,7 @@ export function repeatOf<M>({ key, fingerprint }: Entry<M>, record: StoredRecord
   const first: FirstRun = {
     processedAt: new Date(record.processedAtMs),
     source: record.source,
+    note: record.note,
     result: record.result === null ? undefined : JSON.parse(record.result),
   };
   return { status: fingerprintsDiffer(record.fingerprint, fingerprint) ? 'conflict' : 'duplicate', key, first };

@@ -27,7 +27,7 @@ import type { Job, Runner } from './runner.ts';
 import type { DedupStore, MaintenanceStep, StoredOffset, TransactionStore } from './store.ts';
 import { withTimeout } from './timeout.ts';
 import { TransactionRunner } from './transaction-runner.ts';
-import { runWatched, watchMessages } from './watched-message.ts';
+import { noteOf, runWatched, watchMessages } from './watched-message.ts';
 
 /** What the handler of one message gets, given the store. */
 export type ContextOf<S extends DedupStore> =
@@ -210,7 +210,9 @@ class StoreDeduplicator<S extends DedupStore, M extends ConsumedMessage> impleme
     const startMs = performance.now();
     const sources = messages.map((message) => readSource(message, at));
     const watches = watchMessages(this.#settings.hooks, messages, (index) => placeOf(sources[index]!));
-    const reads = messages.map((message, index) => this.#read(message, sources[index]!, index));
+    const reads = messages.map((message, index) =>
+      this.#read(message, sources[index]!, index, noteOf(watches?.[index])),
+    );
     const groups = groupByKey(reads);
     const job: Job<T, R, Context> = {
       groups,
@@ -251,7 +253,7 @@ class StoreDeduplicator<S extends DedupStore, M extends ConsumedMessage> impleme
     });
   }
 
-  #read<T extends M>(message: T, source: MessageSource | Failed, index: number): Read<T> {
+  #read<T extends M>(message: T, source: MessageSource | Failed, index: number, note: string | null): Read<T> {
     if ('status' in source) return source;
     try {
       const { onMissingKey, commitOffsets } = this.#settings;
@@ -267,7 +269,7 @@ class StoreDeduplicator<S extends DedupStore, M extends ConsumedMessage> impleme
           'MISSING_KEY',
         );
       }
-      return { message, index, key, source, fingerprint: this.#readFingerprint(message) };
+      return { message, index, key, source, fingerprint: this.#readFingerprint(message), note };
     } catch (error) {
       return unreadable(error);
     }

@@ -20,6 +20,11 @@ export interface OutcomeEvent {
 /** What a hook gives back for a message that it wants to go on with. */
 export interface MessageWatch {
   /**
+   * Kept with the claim if this message's is the one that processes its key, and shown with each duplicate as `first.note`: a trace
+   * context, such as `traceparent`. Printable ASCII, at most 256 characters; anything else is left out. Read once, before the claim.
+   */
+  readonly note?: string;
+  /**
    * Starts the work of a call that has this one message, such as in an async context of its own: `run: (work) => storage.run(span, work)`.
    * Called once; `work` does not throw. Not called when a batch has more messages than one.
    */

@@ -151,11 +151,11 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
         found.set(group, failed(group, 'lease-lost', error));
         continue;
       }
-      const { key, source, fingerprint } = group;
+      const { key, source, fingerprint, note } = group;
       const outcome: Outcome<R> = { status: 'processed', key, result: results[index]!, attempt: lease.attempt };
       found.set(group, {
         outcome,
-        record: { processedAtMs: lease.claimedAtMs, source, fingerprint, result: kept[index]! },
+        record: { processedAtMs: lease.claimedAtMs, source, fingerprint, note, result: kept[index]! },
       });
     }
   }

@@ -30,6 +30,7 @@ describe('the memory store', () => {
     key: Buffer.from(key),
     fingerprint: null,
     source: { topic: null, partition: null, offset: null },
+    note: null,
   });
   const times = { leaseMs: 100, retentionMs: 1000 };
 

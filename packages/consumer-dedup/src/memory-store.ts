@@ -55,7 +55,7 @@ class MemoryStore implements LeaseStore {
   ): Promise<(DoneAnswer | LeasedAnswer | HeldAnswer)[]> {
     const nowMs = this.#clock();
     this.#forgetExpired(nowMs, EXPIRED_PER_CLAIM * requests.length);
-    return requests.map(({ key, fingerprint, source }) => {
+    return requests.map(({ key, fingerprint, source, note }) => {
       const name = nameOf(namespace, key);
       const known = this.#keys.get(name);
       const current = known !== undefined && known.expiresAtMs > nowMs ? known : undefined;
@@ -73,7 +73,7 @@ class MemoryStore implements LeaseStore {
       }
       const fence = ++this.#lastFence;
       const attempt = (current?.attempt ?? 0) + 1;
-      const record = { processedAtMs: nowMs, source: copyOf(source), fingerprint, result: null };
+      const record = { processedAtMs: nowMs, source: copyOf(source), fingerprint, note, result: null };
       this.#keys.delete(name);
       this.#keys.set(name, {
         fence,

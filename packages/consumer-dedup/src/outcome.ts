@@ -7,6 +7,8 @@ export interface FirstRun {
   readonly processedAt: Date;
   /** Where the message lay that was processed. */
   readonly source: MessageSource;
+  /** What a hook wanted to be kept with that run (`MessageWatch.note`), or `null`. */
+  readonly note: string | null;
   /** The handler's result, when `keepResult` was on and it returned one; else `undefined`. */
   readonly result: unknown;
 }

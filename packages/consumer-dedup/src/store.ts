@@ -6,6 +6,8 @@ export interface ClaimRequest {
   readonly key: Buffer;
   readonly fingerprint: Buffer | null;
   readonly source: MessageSource;
+  /** Kept as it is with the claim, where there is one: printable ASCII, at most 256 characters. */
+  readonly note: string | null;
 }
 
 /** What a store keeps of a processed key. */
@@ -13,6 +15,8 @@ export interface StoredRecord {
   readonly processedAtMs: number;
   readonly source: MessageSource;
   readonly fingerprint: Buffer | null;
+  /** Of the claim that was completed. */
+  readonly note: string | null;
   /** JSON text, or `null` when no result was kept. */
   readonly result: string | null;
 }

@@ -115,9 +115,9 @@ export class TransactionRunner<Client> implements Runner<TransactionContext<Clie
     const toKeep = groups.flatMap(({ key }, index) => (kept[index] === null ? [] : [{ key, result: kept[index]! }]));
     if (toKeep.length > 0) await transaction.keepResults(toKeep);
     for (const [index, group] of groups.entries()) {
-      const { key, source, fingerprint } = group;
+      const { key, source, fingerprint, note } = group;
       const outcome: Outcome<R> = { status: 'processed', key, result: results[index]!, attempt };
-      const record = { processedAtMs: transaction.startedAtMs, source, fingerprint, result: kept[index]! };
+      const record = { processedAtMs: transaction.startedAtMs, source, fingerprint, note, result: kept[index]! };
       found.set(group, { outcome, record });
     }
     return null;

@@ -73,6 +73,19 @@ describe('onMessage', () => {
     expect(runs).toBe(0);
   });
 
+  it.for<[string, unknown, string | null]>([
+    ['printable ASCII', 'x'.repeat(256), 'x'.repeat(256)],
+    ['too long', 'x'.repeat(257), null],
+    ['empty', '', null],
+    ['not text', 17, null],
+    ['more than ASCII', 'é', null],
+    ['more than one line', 'a\n', null],
+  ])('a note that is %s is kept as it is or not at all', async ([, note, kept]) => {
+    const dedup = deduplicatorWith({ onMessage: () => ({ note }) as MessageWatch });
+    await dedup.process(message('a'), async () => {});
+    expect(await dedup.process(message('a'), async () => {})).toMatchObject({ first: { note: kept } });
+  });
+
   it('hears of a message that can’t be read', async () => {
     const heard: OutcomeEvent[] = [];
     const dedup = deduplicatorWith({ onMessage: () => ({ onOutcome: (event) => heard.push(event) }) });
@@ -107,6 +120,14 @@ describe('onMessage', () => {
     ],
     ['returns a watch whose run forgets the work', () => ({ run: () => {} })],
     ['returns a watch whose run rejects', (() => ({ run: async () => boom() })) as () => MessageWatch],
+    [
+      'returns a watch whose note throws',
+      () => ({
+        get note() {
+          return boom();
+        },
+      }),
+    ],
     ['returns a watch whose onOutcome throws', () => ({ onOutcome: boom })],
   ])('a hook that %s does not stop the handler, which runs once', async ([, onMessage]) => {
     let handled = 0;

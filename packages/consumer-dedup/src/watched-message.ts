@@ -11,6 +11,14 @@ export function watchMessages(
   return messages.map((message, index) => guarded(() => hooks.onMessage!(message, sourceAt(index))) ?? undefined);
 }
 
+const NOTE = /^[\x20-\x7e]{1,256}$/;
+
+/** What a watch wants to be kept with its message's claim, if that is something every store can keep. */
+export function noteOf(watch: MessageWatch | undefined): string | null {
+  const note: unknown = guarded(() => watch?.note);
+  return typeof note === 'string' && NOTE.test(note) ? note : null;
+}
+
 /** Does the work in the surroundings that a hook wants for it. Whatever the hook does, the work is done once. */
 export function runWatched<T>(watch: MessageWatch | undefined, work: () => Promise<T>): Promise<T> {
   let running: Promise<T> | undefined;

@@ -58,6 +58,8 @@ export const own = {
   dedupFirstTopic: 'sendonce.dedup.first.topic',
   dedupFirstPartition: 'sendonce.dedup.first.partition',
   dedupFirstOffset: 'sendonce.dedup.first.offset',
+  dedupFirstTraceId: 'sendonce.dedup.first.trace_id',
+  dedupFirstSpanId: 'sendonce.dedup.first.span_id',
 } as const;
 
 export const kafka = 'kafka';

@@ -37,6 +37,16 @@ describe('over OTLP arrives what Zipkin drops', () => {
     }
   });
 
+  test('a link from a duplicate to the span that processed first', () => {
+    const [first, duplicate] = named('process payments').filter(
+      (span) =>
+        attributesOf(span.attributes)['sendonce.dedup.outcome'] !== 'processed' || span.traceId === story.traceId,
+    );
+    expect(attributesOf(duplicate!.attributes)['sendonce.dedup.outcome']).toBe('duplicate');
+    expect(linked(duplicate!, first!)).toBe(true);
+    expect(duplicate!.traceId).not.toBe(first!.traceId);
+  });
+
   test('what happened between attempts, with its facts', () => {
     const batch = named('produce payments').find(({ traceId }) => traceId === story.traceId)!;
     const retries = batch.events.filter(({ name }) => name === 'sendonce.retry');

@@ -22,6 +22,7 @@ export function schemaSql({ keys, view, state, epochs, offsets }: TableNames): s
   partition integer,
   "offset" bigint,
   processed_at timestamptz NOT NULL DEFAULT now(),
+  note text,
   result text,
   PRIMARY KEY (namespace, key)
 ) WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false);
@@ -52,6 +53,6 @@ CREATE TABLE IF NOT EXISTS ${offsets} (
 ) WITH (fillfactor = 50);
 
 CREATE OR REPLACE VIEW ${view} AS
-${keys.map((table) => `SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, result FROM ${table}`).join('\nUNION ALL\n')};
+${keys.map((table) => `SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, note, result FROM ${table}`).join('\nUNION ALL\n')};
 `;
 }

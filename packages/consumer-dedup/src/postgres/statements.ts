@@ -7,7 +7,7 @@ export interface ClaimStatements {
    * Inserts what is in none of the tables, in the order of the keys. Answers with the keys that were not inserted, and
    * gives the caller's `lock_timeout` back to the transaction, which was changed for this statement alone.
    *
-   * 1 namespace, 2 keys, 3 fingerprints, 4 topics, 5 partitions, 6 offsets, 7 lock_timeout.
+   * 1 namespace, 2 keys, 3 fingerprints, 4 topics, 5 partitions, 6 offsets, 7 notes, 8 lock_timeout.
    */
   readonly claim: string;
   /** In an overlap: the same for the second table, with what the first one took. */
@@ -30,7 +30,7 @@ export function claimStatements({ keys }: TableNames, { written, read }: TablesI
     lookUp: all
       .map(
         (table) =>
-          `SELECT key, fingerprint, topic, partition, "offset"::text AS "offset", extract(epoch FROM processed_at)::float8 * 1000 AS processed_at_ms, result FROM ${table} WHERE namespace = $1 AND key = ANY ($2::bytea[])`,
+          `SELECT key, fingerprint, topic, partition, "offset"::text AS "offset", extract(epoch FROM processed_at)::float8 * 1000 AS processed_at_ms, note, result FROM ${table} WHERE namespace = $1 AND key = ANY ($2::bytea[])`,
       )
       .join(' UNION ALL '),
     forget: written.map((index) => `DELETE FROM ${keys[index]} WHERE namespace = $1 AND key = ANY ($2::bytea[])`),
@@ -44,9 +44,9 @@ export function claimStatements({ keys }: TableNames, { written, read }: TablesI
 function claimInto(table: string, older: readonly string[]): string {
   const inNone = older.map((name) => `NOT EXISTS (SELECT FROM ${name} WHERE namespace = $1 AND key = input.key)`);
   return `WITH input AS (
-  SELECT * FROM unnest($2::bytea[], $3::bytea[], $4::text[], $5::int4[], $6::int8[]) AS given (key, fingerprint, topic, partition, "offset")
+  SELECT * FROM unnest($2::bytea[], $3::bytea[], $4::text[], $5::int4[], $6::int8[], $7::text[]) AS given (key, fingerprint, topic, partition, "offset", note)
 ), inserted AS (
-  INSERT INTO ${table} (namespace, key, fingerprint, topic, partition, "offset")
+  INSERT INTO ${table} (namespace, key, fingerprint, topic, partition, "offset", note)
   SELECT $1, input.* FROM input ${inNone.length === 0 ? '' : `WHERE ${inNone.join(' AND ')}`}
   ORDER BY key
   ON CONFLICT DO NOTHING
@@ -54,7 +54,7 @@ function claimInto(table: string, older: readonly string[]): string {
 ), refused AS (
   SELECT array_agg(key) AS keys FROM input WHERE NOT EXISTS (SELECT FROM inserted WHERE inserted.key = input.key)
 )
-SELECT keys, set_config('lock_timeout', $7, true) FROM refused`;
+SELECT keys, set_config('lock_timeout', $8, true) FROM refused`;
 }
 
 export interface OffsetStatements {

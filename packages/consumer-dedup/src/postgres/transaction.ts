@@ -71,6 +71,7 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
         requests.map(({ source }) => source.topic),
         requests.map(({ source }) => source.partition),
         requests.map(({ source }) => (source.offset === null ? null : String(source.offset))),
+        requests.map(({ note }) => note),
         this.#lockTimeout,
       ],
       storeTimeoutMs + waitMs,
@@ -175,6 +176,7 @@ function recordOf(row: Row): StoredRecord {
       offset: row.offset === null ? null : BigInt(row.offset as string),
     },
     fingerprint: fingerprint === null ? null : Buffer.from(fingerprint),
+    note: row.note as string | null,
     result: row.result as string | null,
   };
 }

@@ -8,10 +8,11 @@ const CLAIMED_AT = 25;
 const HEADER_BYTES = 33;
 const TAKEOVER = 'T'.charCodeAt(0);
 
-/** The message of a claim: its length, then where it lies and its fingerprint, as JSON; a result may follow. */
-export function encodeMessage({ source, fingerprint }: ClaimRequest): Buffer {
+/** The message of a claim: its length, then where it lies, its fingerprint and its note if it has one, as JSON; a result may follow. */
+export function encodeMessage({ source, fingerprint, note }: ClaimRequest): Buffer {
   const { topic, partition, offset } = source;
   const fields = [topic, partition, offset === null ? null : String(offset), fingerprint?.toString('base64') ?? null];
+  if (note !== null) fields.push(note);
   const json = Buffer.from(JSON.stringify(fields));
   const length = Buffer.alloc(4);
   length.writeUInt32BE(json.length);
@@ -45,16 +46,14 @@ export function decodeAnswer(answer: Buffer): DoneAnswer | LeasedAnswer | HeldAn
 function decodeRecord(value: Buffer, hasResult: boolean): StoredRecord {
   const messageAt = HEADER_BYTES + 4;
   const resultAt = messageAt + value.readUInt32BE(HEADER_BYTES);
-  const [topic, partition, offset, fingerprint] = JSON.parse(value.toString('utf8', messageAt, resultAt)) as [
-    string | null,
-    number | null,
-    string | null,
-    string | null,
-  ];
+  const [topic, partition, offset, fingerprint, note = null] = JSON.parse(
+    value.toString('utf8', messageAt, resultAt),
+  ) as [string | null, number | null, string | null, string | null, string?];
   return {
     processedAtMs: value.readDoubleBE(CLAIMED_AT),
     source: { topic, partition, offset: offset === null ? null : BigInt(offset) },
     fingerprint: fingerprint === null ? null : Buffer.from(fingerprint, 'base64'),
+    note,
     result: hasResult ? value.toString('utf8', resultAt) : null,
   };
 }

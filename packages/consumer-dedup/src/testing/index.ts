@@ -5,6 +5,7 @@
 import { batchCases } from './batch-cases.ts';
 import type { ConformanceCase } from './environment.ts';
 import { leaseCases } from './lease-cases.ts';
+import { noteCases } from './note-cases.ts';
 import { singleCases } from './single-cases.ts';
 import { transactionCases } from './transaction-cases.ts';
 
@@ -15,6 +16,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...batchCases,
   ...leaseCases,
   ...transactionCases,
+  ...noteCases,
 ];
 
 export {

@@ -17,7 +17,12 @@ function leaseStore(environment: ConformanceEnvironment): LeaseStore {
 }
 
 function request(key: string): ClaimRequest {
-  return { key: Buffer.from(key), fingerprint: null, source: { topic: null, partition: null, offset: null } };
+  return {
+    key: Buffer.from(key),
+    fingerprint: null,
+    source: { topic: null, partition: null, offset: null },
+    note: null,
+  };
 }
 
 /** Claims until the key's holder has lost it. */

@@ -71,6 +71,53 @@ describe('a process span', () => {
     });
   });
 
+  test('of a duplicate links to the span that processed first, in whichever trace that is', async () => {
+    const { dedup, spans } = bench();
+    await dedup.process(message('a'), async () => {});
+    const other = traceparent.replace(traceId, 'f'.repeat(32));
+    await dedup.process(message('a', { headers: { traceparent: other } }), async () => {});
+    await dedup.process(message('a', { value: 'other' }), async () => {});
+    const [first, duplicate, conflict] = spans.named('process payments');
+    for (const span of [duplicate!, conflict!]) {
+      expect(linksTo(span, first!)).toBe(true);
+      expect(span.links.map(({ attributes }) => attributes)).toEqual([
+        { 'sendonce.link': 'creation' },
+        { 'sendonce.link': 'first_processing' },
+      ]);
+      const { traceId: firstTraceId, spanId } = first!.spanContext();
+      expect(span.attributes).toMatchObject({
+        'sendonce.dedup.first.trace_id': firstTraceId,
+        'sendonce.dedup.first.span_id': spanId,
+      });
+    }
+    expect(first!.links).toHaveLength(1);
+  });
+
+  test('of a duplicate in one batch with the first links to it', async () => {
+    const { dedup, spans } = bench();
+    await dedup.processBatch([message('a'), message('b'), message('a')], async () => {});
+    const [first, , duplicate] = spans.named('process payments');
+    expect(linksTo(duplicate!, first!)).toBe(true);
+  });
+
+  test('of a duplicate has no such link when the first was not sampled, or the note is another hook’s', async () => {
+    const { dedup, spans } = bench();
+    await dedup.process(message('a', { headers: { traceparent: traceparent.replace(/01$/, '00') } }), async () => {});
+    await dedup.process(message('a'), async () => {});
+    expect(spans.one('process payments').links).toHaveLength(1);
+
+    const store = memoryStore();
+    const noting = (note: string) =>
+      createDeduplicator({ store, namespace: 'ledger', hooks: { onMessage: () => ({ note }) } });
+    const telemetry = observed();
+    const traced = createDeduplicator({ store, namespace: 'ledger', hooks: telemetry.telemetry.dedupHooks });
+    for (const note of ['run 17', `00-${'0'.repeat(32)}-${producerSpanId}-01`, `${traceparent}-more`]) {
+      await noting(note).process(message(note), async () => {});
+      await traced.process(message(note), async () => {});
+    }
+    for (const span of telemetry.spans.named('process payments')) expect(span.links).toHaveLength(1);
+  });
+
   test('of a handler that throws has failed, with the error’s type and nothing of its message', async () => {
     const { dedup, spans } = bench();
     await dedup.process(message('a'), async () => {

@@ -19,6 +19,7 @@ import type { HeaderPropagation } from '../propagation.ts';
 import type { ProviderLookup } from '../providers.ts';
 import { conventional, kafka, own } from '../semconv.ts';
 import { isTracingSuppressed } from '../suppression.ts';
+import { noteOf, spanContextIn } from './first-run.ts';
 
 export interface ProcessSpansPorts {
   readonly providers: ProviderLookup;
@@ -57,7 +58,9 @@ export class ProcessSpans {
     if (!maySpan) return { run: (work) => context.with(parent, work) };
     const span = this.#start(message, source, parent, creation);
     if (span.isRecording()) this.#open.add(span);
+    const note = span.isRecording() ? noteOf(span.spanContext()) : undefined;
     return {
+      ...(note === undefined ? {} : { note }),
       run: (work) => context.with(trace.setSpan(parent, span), work),
       onOutcome: (event) => this.#end(span, event),
     };
@@ -119,6 +122,12 @@ export class ProcessSpans {
         : { [own.dedupFirstPartition]: String(first.source.partition) }),
       ...(firstOffset === undefined ? {} : { [own.dedupFirstOffset]: firstOffset }),
     });
+    const firstRun = first === null ? undefined : spanContextIn(first.note);
+    if (firstRun !== undefined) {
+      span.addLink({ context: firstRun, attributes: { [own.link]: 'first_processing' } });
+      // Some backends drop links.
+      span.setAttributes({ [own.dedupFirstTraceId]: firstRun.traceId, [own.dedupFirstSpanId]: firstRun.spanId });
+    }
     if (status === 'failed') {
       markFailed(span, errorTypeOf(error));
     }
