@@ -29,6 +29,23 @@ function poolOf(size: number) {
 }
 
 describe('C16: the pool', () => {
+  test('makes its producers before the first send when it is started, each once, and tries again after a failure', async () => {
+    const { runtime, transports, pool } = poolOf(3);
+    const started = watch(Promise.all([pool.start(), pool.start()]));
+    await runtime.advance(100);
+    expect(started.value).toEqual([undefined, undefined]);
+    expect(transports).toHaveLength(3);
+    expect(pool.stats().map(({ state }) => state)).toEqual(['ready', 'ready', 'ready']);
+    await pool.close();
+    await expect(pool.start()).rejects.toThrow('The pool is closed.');
+
+    let tries = 0;
+    const failing = createProducerPool({ create: () => Promise.reject(new Error(`try ${++tries}`)) });
+    await expect(failing.start()).rejects.toThrow('try 1');
+    await expect(failing.start()).rejects.toThrow('try 2');
+    await failing.close();
+  });
+
   test('keeps a partition on the same producer, in the order of the calls', async () => {
     const { runtime, sent, pool, transports } = poolOf(3);
     const all = watch(

@@ -14,6 +14,8 @@ export interface ProducerPoolOptions {
 export interface ProducerPool extends AsyncDisposable {
   /** As `producer.send`. A partition always goes to the same producer, so its order holds. */
   send(record: ProducerRecord, options?: SendOptions): Promise<RecordMetadata>;
+  /** Makes the producers now, not at the first send: a service that can't reach its cluster should say so at its start. Rejects as `create` does. */
+  start(): Promise<void>;
   flush(): Promise<void>;
   close(options?: CloseOptions): Promise<void>;
   /** One entry for each producer made so far. */
@@ -71,6 +73,13 @@ class SharedProducers implements ProducerPool {
     return this.#sendInTurn(record, options);
   }
 
+  start(): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new ProducerClosedError('The pool is closed.'));
+    return this.#inTurn(async () => {
+      for (const slot of this.#slots.keys()) await this.#producerAt(slot);
+    });
+  }
+
   async flush(): Promise<void> {
     await this.#lastUndecided;
     await Promise.all(this.#running().map(async (slot) => (await slot).flush()));
@@ -120,8 +129,7 @@ class SharedProducers implements ProducerPool {
   }
 
   #sendInTurn(record: ProducerRecord, options: SendOptions | undefined): Promise<RecordMetadata> {
-    this.#undecided++;
-    const handedOver = this.#lastUndecided.then(async () => {
+    const handedOver = this.#inTurn(async () => {
       const router = await this.#producerAt(0);
       const size = this.#slots.length;
       if (size === 1) return { sending: router.send(record, options) };
@@ -129,11 +137,18 @@ class SharedProducers implements ProducerPool {
       const owner = await this.#producerAt(slotOf(record.topic, partition, size));
       return { sending: owner.send({ ...record, partition }, options) };
     });
+    return handedOver.then(({ sending }) => sending);
+  }
+
+  /** One after the other, so that no slot's producer is made twice and no send passes an earlier one. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    this.#undecided++;
+    const done = this.#lastUndecided.then(work);
     const isDecided = (): void => {
       this.#undecided--;
     };
-    this.#lastUndecided = handedOver.then(isDecided, isDecided);
-    return handedOver.then(({ sending }) => sending);
+    this.#lastUndecided = done.then(isDecided, isDecided);
+    return done;
   }
 
   #upAt(slot: number): Producer | null {

@@ -1,0 +1,34 @@
+import type { PaymentSystem } from '../system/payment-system.ts';
+import { SettingsError } from './settings.ts';
+
+/**
+ * Runs a system until the process is told to stop: SIGTERM and SIGINT drain it, a second one ends it at once.
+ * Sets the exit status: 0 after a clean stop, 1 when it could not start or stop.
+ */
+export async function runUntilStopped(start: (signal: AbortSignal) => Promise<PaymentSystem>): Promise<void> {
+  const stop = new AbortController();
+  const onSignal = (): void => {
+    if (stop.signal.aborted) process.exit(1);
+    stop.abort();
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  try {
+    const system = await start(stop.signal);
+    await new Promise<void>((resolve) => {
+      if (stop.signal.aborted) resolve();
+      else stop.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await system.close();
+  } catch (error) {
+    process.exitCode = 1;
+    process.stderr.write(`${explain(error)}\n`);
+  }
+}
+
+function explain(error: unknown): string {
+  const { code, port } = error as { code?: string; port?: number };
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is taken. Stop what uses it, or choose another: PORT=8081 (PORT=0 takes any free one).`;
+  if (error instanceof SettingsError) return error.message;
+  return `The demo could not go on: ${(error as Error).message}`;
+}
