@@ -1,3 +1,4 @@
+import type { ProducerHooks } from '@sendonce/producer-core';
 import { createSimulatedRuntime } from '@sendonce/producer-core/testing';
 import { createMemoryCluster } from '@sendonce/transport-memory';
 import { checkEvidence } from './checker.ts';
@@ -5,7 +6,7 @@ import { CommittedLog } from './committed-log.ts';
 import { Coverage } from './coverage.ts';
 import type { Violation } from './evidence.ts';
 import { FaultInjector, fatalAnswers, replyDelayMaxMs } from './fault-injector.ts';
-import { Ledger } from './ledger.ts';
+import { Ledger, type Session } from './ledger.ts';
 import { type Focus, type Mode, type Plan, planOf } from './plan.ts';
 import { finishSessions } from './recovery.ts';
 import { Trace } from './trace.ts';
@@ -19,6 +20,15 @@ export interface RunSeedOptions {
   readonly focus?: Focus;
   /** Keep the story of the run. */
   readonly traced?: boolean;
+  readonly watch?: SeedWatch;
+}
+
+/** Looks on while a seed runs, by producers' hooks, and tells what it found wrong. Changes nothing of the run. */
+export interface SeedWatch {
+  /** A producer is about to be created. */
+  hooksFor(session: Session): ProducerHooks;
+  /** The run has come to its end. */
+  violations(): readonly Violation[];
 }
 
 export interface SeedResult {
@@ -40,9 +50,10 @@ export async function runSeed({
   mode = 'clean',
   focus = {},
   traced = false,
+  watch,
 }: RunSeedOptions): Promise<SeedResult> {
   const plan = planOf(seed, mode, focus);
-  const world = createWorld(plan, traced);
+  const world = createWorld(plan, traced, watch);
   const { coverage, runtime, trace } = world;
   const unhandled = (reason: unknown): void =>
     world.report({ property: 'no rejection is left unhandled', message: describeError(reason) });
@@ -57,6 +68,7 @@ export async function runSeed({
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', unhandled);
   }
+  violations = [...violations, ...(watch?.violations() ?? [])];
   for (const { property, message } of violations) trace.note('VIOLATION', () => `${property}: ${message}`);
   coverage.add('runs');
   coverage.add(`runs: profile ${plan.cluster.profile}`);
@@ -66,7 +78,7 @@ export async function runSeed({
 
 type SeedWorld = World & { readonly violations: Violation[] };
 
-function createWorld(plan: Plan, traced: boolean): SeedWorld {
+function createWorld(plan: Plan, traced: boolean, watch: SeedWatch | undefined): SeedWorld {
   const runtime = createSimulatedRuntime({ seed: plan.seed });
   const coverage = new Coverage();
   const trace = new Trace(traced, () => runtime.monotonicMs());
@@ -97,6 +109,7 @@ function createWorld(plan: Plan, traced: boolean): SeedWorld {
     ),
     coverage,
     trace,
+    hooksFor: (session) => watch?.hooksFor(session) ?? {},
     violations,
     report: (violation) => violations.push(violation),
   };

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { Coverage } from './coverage.ts';
 import type { Violation } from './evidence.ts';
 import type { Focus, Mode } from './plan.ts';
-import { runSeed } from './run-seed.ts';
+import { runSeed, type SeedWatch } from './run-seed.ts';
 
 export interface SeedRange {
   readonly from: number;
@@ -30,15 +30,23 @@ export interface RangeResult {
 /** The part of a range's result that travels between threads. */
 export type RangeMessage = Omit<RangeResult, 'coverage'> & { readonly counts: readonly (readonly [string, number])[] };
 
-/** Runs the seeds one after the other, in this thread. */
-export async function runRange({ from, count, mode, focus = {}, failuresMax }: SeedRange): Promise<RangeResult> {
+/** Runs the seeds one after the other, in this thread. `watch` makes what looks on, one for each. */
+export async function runRange(
+  { from, count, mode, focus = {}, failuresMax }: SeedRange,
+  watch?: () => SeedWatch,
+): Promise<RangeResult> {
   const coverage = new Coverage();
   const failed: FailedSeed[] = [];
   let records = 0;
   let steps = 0;
   let seeds = 0;
   for (; seeds < count && failed.length < failuresMax; seeds++) {
-    const result = await runSeed({ seed: from + seeds, mode, focus });
+    const result = await runSeed({
+      seed: from + seeds,
+      mode,
+      focus,
+      ...(watch === undefined ? {} : { watch: watch() }),
+    });
     coverage.merge(result.coverage.counts);
     records += result.records;
     steps += result.steps;

@@ -1,6 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import {
   type CompressionCodec,
+  combineHooks,
   createProducer,
   DeliveryError,
   type Producer,
@@ -69,7 +70,7 @@ export class ProducerSession {
         producerIdExpirationMs: world.plan.cluster.producerIdExpirationMs,
         compression: compresses ? slowGzip(process.runtime) : 'none',
         logger: quiet,
-        hooks: { onEvent: (event) => noteEvent(world, name, event) },
+        hooks: combineHooks({ onEvent: (event) => noteEvent(world, name, event) }, world.hooksFor(session)),
       });
       trace.note(name, () => `ready, ${JSON.stringify(plan)}`);
       return new ProducerSession(world, plan, session, process, transport, producer);

@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { Mode } from './plan.ts';
 import { describeFailure, gapsIn } from './report.ts';
-import { runSeed } from './run-seed.ts';
+import { runSeed, type SeedWatch } from './run-seed.ts';
 import { runRange } from './seed-range.ts';
+import { SpanBalance } from './span-balance.testkit.ts';
 
 /** Where fresh seeds begin: another place each time the tests run. */
 const freshFrom = 1_000_000 + Math.floor(Math.random() * 1_000_000_000);
 
-async function expectNoFailure(mode: Mode, from: number, count: number) {
+async function expectNoFailure(mode: Mode, from: number, count: number, watch?: () => SeedWatch) {
   console.log(`simulating ${mode} seeds ${from} to ${from + count - 1}`);
-  const result = await runRange({ from, count, mode, failuresMax: 3 });
+  const result = await runRange({ from, count, mode, failuresMax: 3 }, watch);
   const failures = result.failed.map((failure) => describeFailure(failure, mode, undefined));
   expect(failures.join('\n\n')).toBe('');
   return result;
@@ -32,8 +33,21 @@ describe('simulation', () => {
     expect((await runSeed({ seed: 6 })).steps).toBe((await runSeed({ seed: 6, traced: true })).steps);
   });
 
-  test('every promise holds under random workloads and faults, and everything expected is reached', async () => {
-    const { coverage } = await expectNoFailure('clean', 0, 600);
+  test('telemetry changes nothing', async () => {
+    const spans = new SpanBalance();
+    const [bare, watched] = [
+      await runSeed({ seed: 6, traced: true }),
+      await runSeed({ seed: 6, traced: true, watch: spans.watch() }),
+    ];
+    expect(watched.trace).toEqual(bare.trace);
+    expect(watched.steps).toBe(bare.steps);
+    expect(spans.ended).toBeGreaterThan(100);
+  });
+
+  test('every promise holds under random workloads and faults with telemetry on, every span that starts ends, and everything expected is reached', async () => {
+    const spans = new SpanBalance();
+    const { coverage, records } = await expectNoFailure('clean', 0, 600, () => spans.watch());
+    expect(spans.ended).toBeGreaterThan(records);
     expect(gapsIn(coverage, 'clean')).toEqual([]);
   }, 120_000);
 
@@ -42,7 +56,9 @@ describe('simulation', () => {
   }, 120_000);
 
   test('after unclean elections loss is reported, and nothing that survived is stored twice or out of order', async () => {
-    await expectNoFailure('unclean', 0, 150);
+    const spans = new SpanBalance();
+    await expectNoFailure('unclean', 0, 150, () => spans.watch());
+    expect(spans.ended).toBeGreaterThan(1_000);
     await expectNoFailure('unclean', freshFrom, 50);
   }, 120_000);
 });

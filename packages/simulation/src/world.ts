@@ -1,8 +1,9 @@
+import type { ProducerHooks } from '@sendonce/producer-core';
 import type { SimulatedRuntime } from '@sendonce/producer-core/testing';
 import type { MemoryCluster } from '@sendonce/transport-memory';
 import type { Coverage } from './coverage.ts';
 import type { Violation } from './evidence.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger, Session } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import type { Trace } from './trace.ts';
 
@@ -14,6 +15,8 @@ export interface World {
   readonly ledger: Ledger;
   readonly coverage: Coverage;
   readonly trace: Trace;
+  /** What someone who looks on wants to hear of a session's producer. */
+  hooksFor(session: Session): ProducerHooks;
   /** Notes a property that did not hold, as far as it is seen while the run goes on. */
   report(violation: Violation): void;
 }
