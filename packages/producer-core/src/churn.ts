@@ -12,11 +12,6 @@ const warnAt = 10;
 export class ChurnWatch {
   #closedAtMs: number[] = [];
   #hasWarned = false;
-  producersCreated = 0;
-
-  created(): void {
-    this.producersCreated++;
-  }
 
   closed(createdAtMs: number, nowMs: number, observer: Observer): void {
     if (nowMs - createdAtMs > shortLifeMs || this.#hasWarned) return;

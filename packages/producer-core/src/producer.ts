@@ -152,7 +152,6 @@ export class Producer implements AsyncDisposable {
       throw error;
     }
     this.#moveTo('ready');
-    this.#churn.created();
     const report = startupReport(clientId, this.guarantees);
     if (this.guarantees.exactlyOncePerSession) this.#observer.info(report);
     else this.#observer.warn(report, 'SENDONCE_WEAK_GUARANTEES');

@@ -22,6 +22,7 @@ export interface BrokenProducer {
 const sequencer = 'producer-core/src/sender/partition-sequencer.ts';
 const resolution = 'producer-core/src/sender/resolution.ts';
 const sender = 'producer-core/src/sender/sender.ts';
+const effects = 'producer-core/src/sender/sequencer-effects.ts';
 const accumulator = 'producer-core/src/accumulator/accumulator.ts';
 const connection = 'transport-memory/src/client-connection.ts';
 
@@ -187,16 +188,14 @@ export const brokenProducers: readonly BrokenProducer[] = [
         replace: '    this.#effects.bumped(report);\n    if (!globalThis.bumping) this.#effects.bumpOthers?.(nowMs);',
       },
       {
-        file: sender,
-        find: '      requestIdentity: ',
-        replace: `      bumpOthers: (nowMs) => {
-        globalThis.bumping = true;
-        for (const topic of this.#accumulator().topics.values()) {
-          for (const other of topic.partitions) if (other !== queue) other.sequencer.bumpToo(nowMs);
-        }
-        globalThis.bumping = false;
-      },
-      requestIdentity: `,
+        file: effects,
+        find: '    requestIdentity: ',
+        replace: `    bumpOthers: (nowMs) => {
+      globalThis.bumping = true;
+      for (const other of queue.topic.partitions) if (other !== queue) other.sequencer.bumpToo(nowMs);
+      globalThis.bumping = false;
+    },
+    requestIdentity: `,
       },
     ],
   },

@@ -119,21 +119,24 @@ export class Accumulator {
     const topic = this.topic(record.topic);
     const timestamp = record.timestamp ?? this.#options.runtime.wallClockMs();
     if (record.timestamp !== undefined) this.#checkAge(topic, record.timestamp);
-    const mustWait = topic.partitions.length === 0 || topic.waiting.length > 0;
-    if (!mustWait && this.#memoryWaiters.length === 0) {
+    let waitsFor: 'topic' | 'memory' = topic.partitions.length === 0 || topic.waiting.length > 0 ? 'topic' : 'memory';
+    if (waitsFor === 'memory' && this.#memoryWaiters.length === 0) {
       const queue = this.#queueFor(topic, record);
-      if (queue !== null) {
-        if (this.#append(queue, record, timestamp, first, second)) {
-          this.pendingRecords++;
-          return;
-        }
-      } else {
-        this.#waitForTopic(topic, record, timestamp, first, second, mode, signal);
+      if (queue === null) waitsFor = 'topic';
+      else if (this.#append(queue, record, timestamp, first, second)) {
+        this.pendingRecords++;
         return;
       }
     }
-    if (mustWait) this.#waitForTopic(topic, record, timestamp, first, second, mode, signal);
-    else this.#waitForMemory(topic, record, timestamp, first, second, mode, signal);
+    if (waitsFor === 'memory' && mode === 'now') {
+      throw this.#bufferFull('enqueue does not wait: wait for producer.ready() first.');
+    }
+    const waiting = this.#wait(topic, record, timestamp, first, second, mode, signal);
+    if (waitsFor === 'memory') this.#memoryWaiters.push(waiting);
+    else {
+      topic.waiting.push(waiting);
+      this.#listener.topicWanted(topic, topic.partitions.length === 0);
+    }
   }
 
   /** The partition a record would go to now; `null` while the topic's metadata is not there. */
@@ -341,7 +344,7 @@ export class Accumulator {
     const { batchSize, maxRequestSize, deliveryTimeoutMs, runtime } = this.#options;
     const recordBytes = encodedRecordSize(key, value, headers);
     const needed = batchHeaderBytes + recordBytes;
-    if (needed > maxRequestSize) throw this.#tooLarge(queue, needed);
+    if (needed > maxRequestSize) throw this.#tooLarge(queue.topic, queue.partition, needed);
     const buffer = this.pool.acquire(needed, queue.capacityHintBytes);
     if (buffer === null) return null;
     const nowMs = runtime.monotonicMs();
@@ -354,40 +357,12 @@ export class Accumulator {
     return batch;
   }
 
-  #tooLarge(queue: PartitionQueue, neededBytes: number): RecordTooLargeError {
-    const { topic } = queue.topic;
+  #tooLarge({ topic }: TopicState, partition: number, neededBytes: number): RecordTooLargeError {
     return new RecordTooLargeError(
       `The record takes ${neededBytes} bytes with its batch header, more than maxRequestSize (${this.#options.maxRequestSize}). ` +
         'Send less, or raise maxRequestSize together with the topic’s max.message.bytes.',
-      { fate: 'not-stored', attempts: 0, topic, partition: queue.partition },
+      { fate: 'not-stored', attempts: 0, topic, partition },
     );
-  }
-
-  #waitForTopic(
-    topic: TopicState,
-    record: ProducerRecord,
-    timestamp: number,
-    first: SettlerFirst,
-    second: SettlerSecond,
-    mode: TakeMode,
-    signal: AbortSignal | undefined,
-  ): void {
-    const waiting = this.#wait(topic, record, timestamp, first, second, mode, signal);
-    topic.waiting.push(waiting);
-    this.#listener.topicWanted(topic, topic.partitions.length === 0);
-  }
-
-  #waitForMemory(
-    topic: TopicState,
-    record: ProducerRecord,
-    timestamp: number,
-    first: SettlerFirst,
-    second: SettlerSecond,
-    mode: TakeMode,
-    signal: AbortSignal | undefined,
-  ): void {
-    if (mode === 'now') throw this.#bufferFull('enqueue does not wait: wait for producer.ready() first.');
-    this.#memoryWaiters.push(this.#wait(topic, record, timestamp, first, second, mode, signal));
   }
 
   #wait(
@@ -401,12 +376,7 @@ export class Accumulator {
   ): WaitingRecord {
     const { maxBlockMs, maxRequestSize, runtime } = this.#options;
     const bytes = batchHeaderBytes + encodedRecordSize(record.key ?? null, record.value, record.headers);
-    if (bytes > maxRequestSize) {
-      throw new RecordTooLargeError(
-        `The record takes ${bytes} bytes with its batch header, more than maxRequestSize (${maxRequestSize}).`,
-        { fate: 'not-stored', attempts: 0, topic: topic.topic, partition: record.partition ?? -1 },
-      );
-    }
+    if (bytes > maxRequestSize) throw this.#tooLarge(topic, record.partition ?? -1, bytes);
     // A waiting `send` holds back its caller; `enqueue` holds back nobody, so its bytes must count.
     const chargedBytes = mode === 'now' ? bytes : 0;
     if (chargedBytes > this.pool.availableBytes) {

@@ -61,6 +61,11 @@ export class PartitionQueue {
     return this.sequencer.outstanding > 0 || this.ready.length > 0;
   }
 
+  /** Batches without numbers, oldest first. A copy: they may be taken out meanwhile. */
+  get unsent(): ProducerBatch[] {
+    return this.open === null ? [...this.ready] : [...this.ready, this.open];
+  }
+
   /** Takes a batch that never got numbers out of the queue. */
   removeUnsent(batch: ProducerBatch): void {
     if (this.open === batch) {

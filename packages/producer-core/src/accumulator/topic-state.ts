@@ -16,7 +16,6 @@ export class TopicState {
   readonly topic: string;
   /** By partition number. Empty until the metadata is there. */
   partitions: PartitionQueue[] = [];
-  topicId: string | undefined;
   /** Records that wait for the topic's metadata, in the order of their calls. */
   readonly waiting = new Fifo<WaitingRecord>();
   readonly arrivals = new Set<TopicArrival>();

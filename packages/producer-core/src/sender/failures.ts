@@ -4,6 +4,7 @@ import {
   DeliveryError,
   type DeliveryErrorOptions,
   DeliveryTimeoutError,
+  ProducerFencedError,
   RecordTooLargeError,
   SendonceError,
   type TransportError,
@@ -68,6 +69,19 @@ export function authorizationError(batch: ProducerBatch, result: PartitionResult
     `This client may not write to ${placeOf(batch)}: ${describeAnswer(result.errorCode, result.errorMessage)}. ` +
       `${fateInWords(details)} Grant it WRITE on the topic.`,
     details,
+  );
+}
+
+export function fencedError(batch: ProducerBatch, result: PartitionResult): ProducerFencedError {
+  return new ProducerFencedError(
+    `Another producer has taken over producer id ${batch.producerId}: the broker no longer takes epoch ${batch.epoch}. This producer has stopped.`,
+    {
+      fate: batch.fate === 'not-stored' ? 'not-stored' : 'unknown',
+      attempts: batch.attempts,
+      topic: batch.queue.topic.topic,
+      partition: batch.queue.partition,
+      cause: refusedError(batch, result),
+    },
   );
 }
 
