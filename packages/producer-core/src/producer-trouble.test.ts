@@ -670,3 +670,77 @@ describe('flush', () => {
     expect(transport.only().batch.values).toEqual(['c']);
   });
 });
+
+describe('C9: batches that a later one proved stored', () => {
+  test('one of them is acknowledged although its own retry ends in an error that is not retried', async () => {
+    const { producer, runtime, transport } = await bench();
+    const opening = watch(producer.send(record('opens the gate')));
+    await runtime.settle();
+    transport.only().answer();
+    await runtime.settle();
+    expect(opening.value).toBeDefined();
+
+    const first = watch(producer.send(record('a')));
+    await runtime.settle();
+    const second = watch(producer.send(record('b')));
+    await runtime.advance(10);
+    const [a, b] = transport.take();
+    a!.lose();
+    b!.answer();
+    await runtime.advance(300);
+    expect(second.value).toBeDefined();
+    expect(first).toEqual({});
+    transport.only().fail(new TransportError('Access denied.', { sent: 'maybe', retriable: false }));
+    await runtime.settle();
+    expect(first.error).toBeUndefined();
+    expect(first.value?.offset).toBe(-1n);
+  });
+});
+
+describe('a topic that is deleted and made again', () => {
+  test('its leaders are followed although their epochs begin again, and the application is told', async () => {
+    const transport = new ScriptedTransport();
+    transport.topicId = 'first';
+    transport.leaderEpoch = 7;
+    const { producer, runtime, events } = await bench({}, transport);
+    const before = watch(producer.send(record('a')));
+    await runtime.settle();
+    transport.only().answer({ baseOffset: 900n });
+    await runtime.settle();
+    expect(before.value).toBeDefined();
+
+    transport.topicId = 'second';
+    transport.topics = { payments: [2] };
+    transport.leaderEpoch = 0;
+    const after = watch(producer.send(record('b')));
+    await runtime.settle();
+    transport.only().refuse('UNKNOWN_TOPIC_ID');
+    await runtime.advance(500);
+    const again = transport.only();
+    expect(again.brokerId).toBe(2);
+    again.answer({ baseOffset: 0n });
+    await runtime.settle();
+    expect(after.value?.offset).toBe(0n);
+    expect(events.filter(({ type }) => type === 'topic-recreated')).toHaveLength(1);
+    expect(events.filter(({ type }) => type === 'data-loss-suspected')).toEqual([]);
+  });
+
+  test('an offset that went back under the same id is told as a loss', async () => {
+    const { producer, runtime, transport, events } = await bench();
+    watch(producer.send(record('a')));
+    await runtime.settle();
+    transport.only().answer({ baseOffset: 900n });
+    await runtime.settle();
+    watch(producer.send(record('b')));
+    await runtime.settle();
+    transport.only().answer({ baseOffset: 5n });
+    await runtime.settle();
+    expect(events).toContainEqual({
+      type: 'data-loss-suspected',
+      topic: 'payments',
+      partition: 0,
+      trigger: 'offset-went-back',
+    });
+    expect(producer.stats().dataLossSuspected).toBe(1);
+  });
+});

@@ -26,10 +26,18 @@ export class SentRequest {
   readonly request: ProduceRequest;
   readonly batches: SentBatch[];
   readonly reply: Promise<PartitionResult[]>;
+  readonly #nextOffset: (place: string) => bigint;
   #resolve: (results: PartitionResult[]) => void = () => {};
   #reject: (error: Error) => void = () => {};
 
-  constructor(brokerId: number, request: ProduceRequest, isDecoded: boolean, codecs: readonly CompressionCodec[]) {
+  constructor(
+    brokerId: number,
+    request: ProduceRequest,
+    isDecoded: boolean,
+    codecs: readonly CompressionCodec[],
+    nextOffset: (place: string) => bigint,
+  ) {
+    this.#nextOffset = nextOffset;
     this.brokerId = brokerId;
     this.request = request;
     this.batches = request.partitions.map(({ topic, partition, batch }) => {
@@ -62,7 +70,7 @@ export class SentRequest {
         topic,
         partition,
         errorCode: 0,
-        baseOffset: result.errorCode ? -1n : 0n,
+        baseOffset: result.errorCode ? -1n : this.#nextOffset(`${topic}-${partition}`),
         logAppendTimeMs: -1,
         logStartOffset: 0n,
         ...result,
@@ -93,6 +101,8 @@ export class ScriptedTransport implements Transport {
   /** Leaders by topic and partition. */
   topics: Record<string, number[]>;
   leaderEpoch = 0;
+  /** What all topics have for an id; `undefined` as from a cluster that gives none. */
+  topicId: string | undefined;
   nextProducerId = 5_001n;
   readonly requests: SentRequest[] = [];
   metadataQuestions: string[][] = [];
@@ -107,6 +117,13 @@ export class ScriptedTransport implements Transport {
   onInitProducerId: (() => Promise<ProducerIdentity>) | null = null;
   /** Called for each request; a test that wants everything stored answers here. */
   onProduce: (request: SentRequest) => void = () => {};
+  /** Where a batch that is answered without an offset lies: far apart, so that no test has two batches in one place. */
+  readonly #offsets = new Map<string, bigint>();
+  readonly #nextOffset = (place: string): bigint => {
+    const offset = this.#offsets.get(place) ?? 0n;
+    this.#offsets.set(place, offset + 1_000n);
+    return offset;
+  };
 
   constructor(topics: Record<string, number[]> = { payments: [1] }) {
     this.topics = topics;
@@ -145,6 +162,7 @@ export class ScriptedTransport implements Transport {
         const leaders = this.topics[topic];
         return {
           topic,
+          ...(this.topicId === undefined ? {} : { topicId: this.topicId }),
           errorCode: leaders === undefined ? protocolErrorCodes.UNKNOWN_TOPIC_OR_PARTITION : 0,
           partitions: (leaders ?? []).map((leader, partition) => ({
             partition,
@@ -163,7 +181,7 @@ export class ScriptedTransport implements Transport {
   }
 
   produce(brokerId: number, request: ProduceRequest): Promise<PartitionResult[]> {
-    const sent = new SentRequest(brokerId, request, this.inspectBatches, this.codecs);
+    const sent = new SentRequest(brokerId, request, this.inspectBatches, this.codecs, this.#nextOffset);
     this.requests.push(sent);
     this.onProduce(sent);
     return sent.reply;

@@ -72,6 +72,7 @@ function evidence(
         replicas: [replica],
         forgotten: new Set(),
         reportedLost: 0,
+        uncleanElections: 0,
         ...over.partition,
       },
     ],
@@ -158,5 +159,14 @@ describe('the checker', () => {
     expect(properties(reported)).toEqual([]);
     const silent = evidence(good, [batch(0, 0, [0])], { mode: 'unclean' });
     expect(properties(silent)).toEqual(['what an unclean election lost is reported']);
+  });
+
+  test('lets a record that was not stored come back where an unclean election brought back another log, and nowhere else', () => {
+    const log = [batch(0, 0, [0, 1, 2])];
+    const back = evidence(good, log, { mode: 'unclean', partition: { uncleanElections: 1 } });
+    expect(properties(back)).toEqual([]);
+    expect(properties(evidence(good, log, { mode: 'unclean' }))).toEqual(['failed as not stored means absent']);
+    const clean = evidence(good, log, { partition: { uncleanElections: 1 } });
+    expect(properties(clean)).toEqual(['failed as not stored means absent']);
   });
 });

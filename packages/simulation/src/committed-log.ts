@@ -75,7 +75,7 @@ export class CommittedLog {
       }),
     );
     const current = (replicas.find(({ isLeader }) => isLeader) ?? replicas[0]!).batches;
-    const { forgotten, reportedLost } = this.#fromEvents();
+    const { forgotten, reportedLost, uncleanElections } = this.#fromEvents();
     return {
       topic: this.#topic,
       partition: this.#partition,
@@ -86,17 +86,21 @@ export class CommittedLog {
       replicas,
       forgotten,
       reportedLost,
+      uncleanElections,
     };
   }
 
-  #fromEvents(): { forgotten: Set<bigint>; reportedLost: number } {
+  #fromEvents(): Pick<PartitionEvidence, 'forgotten' | 'reportedLost' | 'uncleanElections'> {
     const forgotten = new Set<bigint>();
     let reportedLost = 0;
+    let uncleanElections = 0;
     for (const event of this.#world.cluster.events) {
       if (!('topic' in event) || event.topic !== this.#topic || event.partition !== this.#partition) continue;
       if (event.type === 'producer-forgotten') forgotten.add(event.producerId);
-      if (event.type === 'unclean-election') reportedLost += event.recordsLost;
+      if (event.type !== 'unclean-election') continue;
+      reportedLost += event.recordsLost;
+      uncleanElections++;
     }
-    return { forgotten, reportedLost };
+    return { forgotten, reportedLost, uncleanElections };
   }
 }

@@ -36,6 +36,7 @@ export interface PartitionEvidence {
   readonly forgotten: ReadonlySet<bigint>;
   /** Records that unclean elections lost, as the cluster reported it. */
   readonly reportedLost: number;
+  readonly uncleanElections: number;
 }
 
 /** Everything that a run leaves for the checker. */

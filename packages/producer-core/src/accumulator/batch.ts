@@ -74,6 +74,8 @@ export class ProducerBatch extends Deadline {
   lostAtMs = never;
   /** A later batch of the same epoch was stored, so this one is too. */
   knownStored = false;
+  /** The log was cut beneath it: a later batch that is stored proves nothing about this one. */
+  answersForItself = false;
   /** The last resolving round in which the broker refused it. */
   refusedInRound = 0;
   /** Refused as out of order behind another batch: sent again when it is the oldest. */
@@ -204,6 +206,7 @@ export class ProducerBatch extends Deadline {
     this.lostAtMs = never;
     this.refusedInRound = 0;
     this.waitsForHead = false;
+    this.answersForItself = false;
     this.isStamped = false;
   }
 }

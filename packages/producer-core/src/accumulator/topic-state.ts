@@ -16,6 +16,8 @@ export class TopicState {
   readonly topic: string;
   /** By partition number. Empty until the metadata is there. */
   partitions: PartitionQueue[] = [];
+  /** Kafka's id of it, where the cluster gives one: a topic that was deleted and made again has another. */
+  topicId: string | undefined;
   /** Records that wait for the topic's metadata, in the order of their calls. */
   readonly waiting = new Fifo<WaitingRecord>();
   readonly arrivals = new Set<TopicArrival>();

@@ -97,6 +97,7 @@ export class TopicDirectory implements MetadataListener {
     topic.unknownAnswers = 0;
     topic.lastError = null;
     topic.refreshedAtMs = this.#runtime.monotonicMs();
+    if (answer.topicId !== undefined) this.#takeTopicId(topic, answer.topicId);
     let isComplete = true;
     for (const { partition, leader, leaderEpoch } of answer.partitions) {
       const queue = topic.partitions[partition] ?? this.#addPartition(topic, partition);
@@ -105,6 +106,18 @@ export class TopicDirectory implements MetadataListener {
     }
     this.#accumulator.topicArrived(topic);
     return isComplete;
+  }
+
+  #takeTopicId(topic: TopicState, topicId: string): void {
+    const isAnother = topic.topicId !== undefined && topic.topicId !== topicId;
+    topic.topicId = topicId;
+    if (!isAnother) return;
+    this.#sender.topicRecreated(topic.partitions);
+    this.#observer.event({ type: 'topic-recreated', topic: topic.topic });
+    this.#observer.warn(
+      `Topic ${topic.topic} was deleted and made again: what was acknowledged before is gone. What is still waiting goes to the new one.`,
+      'SENDONCE_TOPIC_RECREATED',
+    );
   }
 
   #addPartition(topic: TopicState, partition: number): PartitionQueue {

@@ -111,6 +111,8 @@ export type ProducerEvent =
       readonly partition: number;
       readonly trigger: string;
     }
+  /** The topic was deleted and made again under its name: what was acknowledged before is gone. */
+  | { readonly type: 'topic-recreated'; readonly topic: string }
   /** Records older than the broker remembers producers: a retry may be stored twice (rule C19). Once a topic. */
   | {
       readonly type: 'retries-unprotected';

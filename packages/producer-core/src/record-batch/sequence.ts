@@ -10,3 +10,9 @@ export function sequenceAfter(sequence: number, count: number): number {
 export function lastSequence(baseSequence: number, recordCount: number): number {
   return sequenceAfter(baseSequence, recordCount - 1);
 }
+
+/** Whether `sequence` comes after `other`, for two that are less than half of the range apart: the range goes round. */
+export function isSequenceAfter(sequence: number, other: number): boolean {
+  const distance = (sequence - other) & 0x7fffffff;
+  return distance > 0 && distance < 0x40000000;
+}

@@ -316,3 +316,93 @@ test('without idempotence a failed batch is forgotten at once, and its late answ
   partition.outOfOrder(attempt);
   expect(partition.sequencer.state).toBe('flowing');
 });
+
+describe('C9: a log that went back', () => {
+  test('an offset that is not above one acknowledged earlier proves nothing about the batches before it', () => {
+    const partition = new Partition();
+    partition.add(1);
+    partition.stored(partition.only(), 84n);
+    partition.add(3);
+    const [lost, second, third] = partition.drain();
+    partition.lose(lost!);
+    partition.stored(second!, 39n);
+    expect(partition.logsWentBack).toBe(1);
+    partition.stored(third!, 41n);
+    expect(partition.logsWentBack).toBe(1);
+    expect(partition.acknowledged).toEqual([
+      [0, 84n],
+      [4, 39n],
+      [6, 41n],
+    ]);
+    expect(lost!.batch.knownStored).toBe(false);
+    // It is asked for again, alone: that leader answers for nothing that it was not asked.
+    partition.add(1);
+    const again = partition.only();
+    expect(again.batch).toBe(lost!.batch);
+    partition.outOfOrder(again);
+    const asked = partition.only();
+    expect(asked.batch).toBe(lost!.batch);
+    partition.outOfOrder(asked);
+    expect(partition.acknowledged).toHaveLength(3);
+  });
+
+  test('the gate closes: the leader is another than the one that opened it', () => {
+    const partition = new Partition();
+    partition.add(1);
+    partition.stored(partition.only(), 84n);
+    partition.add(1);
+    partition.stored(partition.only(), 84n);
+    expect(partition.logsWentBack).toBe(1);
+    partition.add(2);
+    expect(partition.drain()).toHaveLength(1);
+  });
+
+  test('it shows after a bump too, when sequences begin again', () => {
+    const partition = new Partition();
+    partition.add(1);
+    partition.stored(partition.only(), 84n);
+    partition.add(1);
+    partition.outOfOrder(partition.only());
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toHaveLength(1);
+    partition.stored(partition.only(), 12n);
+    expect(partition.logsWentBack).toBe(1);
+  });
+
+  test('a late answer for an earlier batch has a lower offset, and that is no sign', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.lose(first!);
+    partition.stored(second!, 12n);
+    partition.stored(partition.only(), 10n);
+    expect(partition.logsWentBack).toBe(0);
+    expect(partition.acknowledged).toEqual([
+      [0, 0n],
+      [4, 12n],
+      [2, 10n],
+    ]);
+  });
+
+  test('a topic that was made again begins at offset 0, and that is no sign', () => {
+    const partition = new Partition();
+    partition.add(1);
+    partition.stored(partition.only(), 84n);
+    partition.sequencer.topicRecreated();
+    partition.add(2);
+    const [first, ...others] = partition.drain();
+    expect(others).toEqual([]);
+    partition.stored(first!, 0n);
+    expect(partition.logsWentBack).toBe(0);
+  });
+
+  test('a batch that was out when the topic was made again answers for itself', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.sequencer.topicRecreated();
+    partition.lose(first!);
+    partition.stored(second!, 0n);
+    expect(first!.batch.knownStored).toBe(false);
+  });
+});

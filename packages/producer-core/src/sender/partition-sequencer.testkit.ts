@@ -21,6 +21,7 @@ export class Partition {
   readonly requeued: number[] = [];
   readonly resolutions: ResolutionTrigger[] = [];
   identityRequests = 0;
+  logsWentBack = 0;
   nowMs = 0;
   readonly queue: PartitionQueue;
   readonly sequencer: PartitionSequencer;
@@ -39,6 +40,7 @@ export class Partition {
       resumeAt: (atMs) => this.resumeTimes.push(atMs),
       bumped: (report) => this.bumps.push(report),
       resolutionStarted: (trigger) => this.resolutions.push(trigger),
+      logWentBack: () => this.logsWentBack++,
       requestIdentity: () => this.identityRequests++,
     });
     const topic = new TopicState('t', new StickyPartition(1, () => 0));

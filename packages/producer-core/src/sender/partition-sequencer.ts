@@ -1,5 +1,5 @@
 import type { ProducerBatch } from '../accumulator/batch.ts';
-import { sequenceAfter } from '../record-batch/index.ts';
+import { isSequenceAfter, sequenceAfter } from '../record-batch/sequence.ts';
 import type { ProducerIdentity } from '../transport/transport.ts';
 import type { Attempt } from './attempt.ts';
 import type { BrokerLane } from './broker-lane.ts';
@@ -45,6 +45,8 @@ export interface SequencerEffects {
   /** Calls `resume` at the given time. */
   resumeAt(atMs: number): void;
   bumped(report: BumpReport): void;
+  /** An offset lies before one that was acknowledged earlier: the log was cut. */
+  logWentBack(): void;
   resolutionStarted(trigger: ResolutionTrigger): void;
   /** Epochs are used up: `takeIdentity` is to be called with a new one. */
   requestIdentity(): void;
@@ -84,6 +86,8 @@ export class PartitionSequencer {
   /** Whether the broker acknowledged anything under this producer id and epoch. */
   #acknowledgedInEpoch = false;
   #lastAcknowledgedOffset = -1n;
+  /** The last sequence of the batch at that offset; -1 when it was of another epoch. */
+  #lastAcknowledgedSequence = -1;
 
   #trigger: ResolutionTrigger = 'delivery-timeout';
   #round = 0;
@@ -158,19 +162,21 @@ export class PartitionSequencer {
     const { batch, lane } = attempt;
     this.#acknowledgedInEpoch = true;
     this.#rememberedUntilMs = rememberedUntilMs;
-    if (baseOffset >= 0n) {
-      const lastOffset = baseOffset + BigInt(batch.recordCount - 1);
-      if (lastOffset > this.#lastAcknowledgedOffset) this.#lastAcknowledgedOffset = lastOffset;
-    }
-    if (attempt.connection === lane.connection) {
-      this.#gateLane = lane;
-      this.#gateConnection = lane.connection;
-    }
     const index = this.numbered.indexOf(batch);
-    if (this.#limits.idempotence) {
-      for (let earlier = 0; earlier < index; earlier++) {
-        const before = this.numbered[earlier]!;
-        if (before.left || before.attempt !== null) before.knownStored = true;
+    const wentBack = baseOffset >= 0n && this.#acknowledgeOffset(batch, baseOffset);
+    if (wentBack) {
+      this.logCut(index);
+      this.#effects.logWentBack();
+    } else {
+      if (attempt.connection === lane.connection) {
+        this.#gateLane = lane;
+        this.#gateConnection = lane.connection;
+      }
+      if (this.#limits.idempotence) {
+        for (let earlier = 0; earlier < index; earlier++) {
+          const before = this.numbered[earlier]!;
+          if (!before.answersForItself && (before.left || before.attempt !== null)) before.knownStored = true;
+        }
       }
     }
     batch.knownStored = true;
@@ -178,6 +184,36 @@ export class PartitionSequencer {
     for (let later = index + 1; later < this.numbered.length; later++) this.numbered[later]!.waitsForHead = false;
     this.#trim();
     this.#advance(nowMs);
+  }
+
+  /**
+   * A log grows: a batch with a higher sequence has a higher offset. One that has not was stored by a leader that lost what it, or
+   * another, acknowledged, and that may know nothing of this producer and take any sequence.
+   */
+  #acknowledgeOffset(batch: ProducerBatch, baseOffset: bigint): boolean {
+    if (!this.#limits.idempotence) return false;
+    const isLater =
+      this.#lastAcknowledgedSequence < 0 || isSequenceAfter(batch.baseSequence, this.#lastAcknowledgedSequence);
+    if (!isLater) return false;
+    const wentBack = baseOffset <= this.#lastAcknowledgedOffset;
+    this.#lastAcknowledgedOffset = baseOffset + BigInt(batch.recordCount - 1);
+    this.#lastAcknowledgedSequence = batch.baseSequence;
+    return wentBack;
+  }
+
+  /**
+   * The leader's log is not the one that this producer wrote to. So it may have a batch without the ones before it: each of the
+   * first `count` batches is stored only when an answer to itself says so.
+   */
+  logCut(count = this.numbered.length): void {
+    this.#gateLane = null;
+    for (let index = 0; index < count; index++) this.numbered[index]!.answersForItself = true;
+  }
+
+  /** The topic was deleted, and made again under its name: its offsets begin again. */
+  topicRecreated(): void {
+    this.#lastAcknowledgedOffset = -1n;
+    this.logCut();
   }
 
   /** The attempt ended without an answer that settles it; the batch is sent again under the same numbers (C3). */
@@ -365,6 +401,7 @@ export class PartitionSequencer {
     this.nextSequence = 0;
     this.#gateLane = null;
     this.#acknowledgedInEpoch = false;
+    this.#lastAcknowledgedSequence = -1;
     for (const batch of back) batch.forgetNumbers();
     for (const batch of ended) this.#forget(batch);
     if (this.epoch >= lastEpoch) {

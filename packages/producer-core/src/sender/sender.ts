@@ -119,6 +119,14 @@ export class Sender {
     });
   }
 
+  /** A topic of the same name has taken the place of the one that was written to, with leader epochs of its own. */
+  topicRecreated(queues: readonly PartitionQueue[]): void {
+    for (const queue of queues) {
+      queue.leaderEpoch = -1;
+      queue.sequencer.topicRecreated();
+    }
+  }
+
   // ---- drain, stamp, send
 
   /** Does `work`, then sends what it made possible. Nested calls are part of the outer pass. */

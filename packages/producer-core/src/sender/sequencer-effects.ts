@@ -28,6 +28,10 @@ export function sequencerEffects(
       bumped(queue, ports, report);
       wake(queue);
     },
+    logWentBack: () => {
+      reportDataLoss(queue, ports, 'offset-went-back');
+      wake(queue);
+    },
     requestIdentity: () => ports.requestIdentity(queue),
   };
 }
@@ -42,15 +46,19 @@ function bumped(queue: PartitionQueue, ports: SenderPorts, report: BumpReport): 
   if (trigger === 'out-of-order' || trigger === 'unknown-producer') {
     pauseBeforeRetry(queue, ports, options.runtime.monotonicMs());
   }
-  if (dataLossSuspected) {
-    stats.dataLossSuspected++;
-    observer.event({ type: 'data-loss-suspected', topic, partition, trigger });
-    observer.warn(
-      `Partition ${topic}-${partition} does not have what it acknowledged to this producer (${trigger}). ` +
-        'Look for an unclean leader election or a log that was cut.',
-      'SENDONCE_DATA_LOSS_SUSPECTED',
-    );
-  }
+  if (dataLossSuspected) reportDataLoss(queue, ports, trigger);
   const { producerId, epoch } = sequencer;
   observer.event({ type: 'epoch-bumped', topic, partition, producerId, epoch, trigger, renumbered });
+}
+
+function reportDataLoss(queue: PartitionQueue, { observer, stats }: SenderPorts, trigger: string): void {
+  const { partition } = queue;
+  const { topic } = queue.topic;
+  stats.dataLossSuspected++;
+  observer.event({ type: 'data-loss-suspected', topic, partition, trigger });
+  observer.warn(
+    `Partition ${topic}-${partition} does not have what it acknowledged to this producer (${trigger}). ` +
+      'Look for an unclean leader election or a log that was cut.',
+    'SENDONCE_DATA_LOSS_SUSPECTED',
+  );
 }
