@@ -1,11 +1,15 @@
-import type { PaymentSystem } from '../system/payment-system.ts';
 import { SettingsError } from './settings.ts';
 
+export interface Running {
+  /** Drains and stops it. */
+  close(): Promise<void>;
+}
+
 /**
- * Runs a system until the process is told to stop: SIGTERM and SIGINT drain it, a second one ends it at once.
+ * Runs something until the process is told to stop: SIGTERM and SIGINT drain it, a second one ends it at once.
  * Sets the exit status: 0 after a clean stop, 1 when it could not start or stop.
  */
-export async function runUntilStopped(start: (signal: AbortSignal) => Promise<PaymentSystem>): Promise<void> {
+export async function runUntilStopped(start: () => Promise<Running>): Promise<void> {
   const stop = new AbortController();
   const onSignal = (): void => {
     if (stop.signal.aborted) process.exit(1);
@@ -13,12 +17,12 @@ export async function runUntilStopped(start: (signal: AbortSignal) => Promise<Pa
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   try {
-    const system = await start(stop.signal);
+    const running = await start();
     await new Promise<void>((resolve) => {
       if (stop.signal.aborted) resolve();
       else stop.signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    await system.close();
+    await running.close();
   } catch (error) {
     process.exitCode = 1;
     process.stderr.write(`${explain(error)}\n`);

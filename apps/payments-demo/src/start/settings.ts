@@ -5,6 +5,8 @@ export interface Settings {
   readonly kafkaBrokers?: readonly string[];
   readonly databaseUrl?: string;
   readonly redisUrl?: string;
+  /** Whether this process reads the topic too, or takes payments alone. */
+  readonly consumers: boolean;
 }
 
 export class SettingsError extends Error {
@@ -15,8 +17,9 @@ const defaultPort = 8080;
 
 /** @throws {SettingsError} naming the variable. No value is shown: a URL may hold a password. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
-  const { PORT, KAFKA_BROKERS, DATABASE_URL, REDIS_URL } = environment;
+  const { PORT, KAFKA_BROKERS, DATABASE_URL, REDIS_URL, CONSUMERS } = environment;
   return {
+    consumers: CONSUMERS ? consumersOf(CONSUMERS) : true,
     port: PORT ? portOf(PORT) : defaultPort,
     ...(KAFKA_BROKERS ? { kafkaBrokers: brokersOf(KAFKA_BROKERS) } : {}),
     ...(DATABASE_URL ? { databaseUrl: urlOf('DATABASE_URL', DATABASE_URL, ['postgres:', 'postgresql:']) } : {}),
@@ -28,6 +31,11 @@ function portOf(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : -1;
   if (port >= 0 && port <= 65_535) return port;
   throw new SettingsError('PORT must be a number from 0 (any free one) to 65535.');
+}
+
+function consumersOf(text: string): boolean {
+  if (text === 'on' || text === 'off') return text === 'on';
+  throw new SettingsError('CONSUMERS must be on or off.');
 }
 
 function brokersOf(text: string): string[] {

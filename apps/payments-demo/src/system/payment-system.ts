@@ -33,6 +33,8 @@ export interface PaymentSystemOptions {
   /** Hooks of the producer, beside the system's own. */
   readonly hooks?: ProducerHooks;
   readonly times?: ProducerTimes;
+  /** Whether it reads the topic too, or takes payments alone and leaves the rest to other processes. Default true. */
+  readonly consumers?: boolean;
   /** Default 10 s. */
   readonly requestTimeoutMs?: number;
   /** More routes on the same server: plugins made for the running system. */
@@ -111,8 +113,10 @@ export async function startPaymentSystem(options: PaymentSystemOptions): Promise
     events.on('consumer-paused', (paused) => app.log.warn(plain(paused), 'consumer waits, and tries again'));
     events.on('consumer-resumed', (resumed) => app.log.info(plain(resumed), 'consumer goes on'));
     events.on('payment-refused', (refused) => app.log.warn(plain(refused), 'payment refused by the ledger'));
-    await ledger.start();
-    await notifications.start();
+    if (options.consumers ?? true) {
+      await ledger.start();
+      await notifications.start();
+    }
 
     const requests = new PaymentRequests(database);
     const desk = new PaymentDesk(requests, producer, events);
