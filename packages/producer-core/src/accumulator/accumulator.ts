@@ -1,10 +1,10 @@
-import { BufferFullError, ConfigError, DeliveryError, RecordTooLargeError, type SendonceError } from '../errors.ts';
+import { DeliveryError, type SendonceError } from '../errors.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { ResolvedOptions } from '../options.ts';
 import type { OutsideCallers } from '../outside-callers.ts';
-import { partitionForKey } from '../partitioner/murmur2.ts';
+import { choosePartition } from '../partitioner/choose-partition.ts';
 import { StickyPartition } from '../partitioner/sticky-partition.ts';
-import type { ProducerRecord, RecordBytes } from '../record.ts';
+import type { ProducerRecord } from '../record.ts';
 import {
   batchHeaderBytes,
   type CompressionCodec,
@@ -17,7 +17,9 @@ import { noBytes, ProducerBatch } from './batch.ts';
 import { BufferPool } from './buffer-pool.ts';
 import { Fifo } from './fifo.ts';
 import { FlushTracker } from './flush-tracker.ts';
+import { reportOldTimestamp } from './old-timestamps.ts';
 import type { PartitionQueue } from './partition-queue.ts';
+import { bufferFullError, metadataTimeoutError, noPartitionError, recordTooLargeError } from './refusals.ts';
 import { type SettlerFirst, type SettlerSecond, tellFailure } from './settler.ts';
 import { type TopicArrival, TopicState } from './topic-state.ts';
 import { ownRecord, WaitingRecord } from './waiting-record.ts';
@@ -118,7 +120,7 @@ export class Accumulator {
   ): void {
     const topic = this.topic(record.topic);
     const timestamp = record.timestamp ?? this.#options.runtime.wallClockMs();
-    if (record.timestamp !== undefined) this.#checkAge(topic, record.timestamp);
+    if (record.timestamp !== undefined) reportOldTimestamp(topic, record.timestamp, this.#options, this.#observer);
     let waitsFor: 'topic' | 'memory' = topic.partitions.length === 0 || topic.waiting.length > 0 ? 'topic' : 'memory';
     if (waitsFor === 'memory' && this.#memoryWaiters.length === 0) {
       const queue = this.#queueFor(topic, record);
@@ -129,7 +131,7 @@ export class Accumulator {
       }
     }
     if (waitsFor === 'memory' && mode === 'now') {
-      throw this.#bufferFull('enqueue does not wait: wait for producer.ready() first.');
+      throw bufferFullError(this.pool.limitBytes, 'enqueue does not wait: wait for producer.ready() first.');
     }
     const waiting = this.#wait(topic, record, timestamp, first, second, mode, signal);
     if (waitsFor === 'memory') this.#memoryWaiters.push(waiting);
@@ -143,7 +145,7 @@ export class Accumulator {
   partitionFor(record: ProducerRecord): number | null {
     const topic = this.topic(record.topic);
     if (topic.partitions.length === 0) return null;
-    return this.#choosePartition(topic, record);
+    return choosePartition(topic, record, this.#options.partitioner);
   }
 
   /** Resolves when the topic's partitions are known. Rejects when it can't be used, or after `maxBlockMs`. */
@@ -151,7 +153,9 @@ export class Accumulator {
     if (topic.partitions.length > 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const arrival: TopicArrival = {
-        deadline: new CallbackDeadline(() => this.#arrive(topic, arrival, this.#metadataTimeout(topic, -1))),
+        deadline: new CallbackDeadline(() =>
+          this.#arrive(topic, arrival, metadataTimeoutError(topic, -1, this.#options.maxBlockMs)),
+        ),
         resolve,
         reject,
       };
@@ -262,39 +266,12 @@ export class Accumulator {
   }
 
   #queueFor(topic: TopicState, record: ProducerRecord): PartitionQueue | null {
-    const queue = topic.partitions[this.#choosePartition(topic, record)];
+    const queue = topic.partitions[choosePartition(topic, record, this.#options.partitioner)];
     if (queue !== undefined) return queue;
     // The topic may have grown: worth one question, unless it was asked just now.
     const age = this.#options.runtime.monotonicMs() - topic.refreshedAtMs;
     if (age > this.#options.retryBackoffMs) return null;
-    throw this.#noPartition(topic, record.partition!);
-  }
-
-  #noPartition(topic: TopicState, partition: number): DeliveryError {
-    return new DeliveryError(
-      `Topic ${topic.topic} has partitions 0 to ${topic.partitions.length - 1}, so there is no partition ${partition}. Nothing was sent.`,
-      { code: 'UNKNOWN_PARTITION', fate: 'not-stored', attempts: 0, topic: topic.topic, partition },
-    );
-  }
-
-  #choosePartition(topic: TopicState, record: ProducerRecord): number {
-    if (record.partition !== undefined) return record.partition;
-    const { partitions } = topic;
-    const { partitioner } = this.#options;
-    if (partitioner !== undefined) {
-      const partition: unknown = partitioner(record, partitions.length);
-      if (!Number.isInteger(partition) || (partition as number) < 0 || (partition as number) >= partitions.length) {
-        throw new ConfigError(
-          `Option partitioner returned ${String(partition)} for topic ${topic.topic}; it must return a whole number from 0 to ${partitions.length - 1}.`,
-          ['partitioner'],
-        );
-      }
-      return partition as number;
-    }
-    const { key } = record;
-    if (key !== undefined && key !== null) return partitionForKey(key, partitions.length);
-    if (partitions.length === 1) return 0;
-    return topic.sticky.choose(partitions, approximateBytes(record));
+    throw noPartitionError(topic, record.partition!);
   }
 
   /** Rule C1: straight into the batch. False when memory is full. */
@@ -344,7 +321,7 @@ export class Accumulator {
     const { batchSize, maxRequestSize, deliveryTimeoutMs, runtime } = this.#options;
     const recordBytes = encodedRecordSize(key, value, headers);
     const needed = batchHeaderBytes + recordBytes;
-    if (needed > maxRequestSize) throw this.#tooLarge(queue.topic, queue.partition, needed);
+    if (needed > maxRequestSize) throw recordTooLargeError(queue.topic, queue.partition, needed, maxRequestSize);
     const buffer = this.pool.acquire(needed, queue.capacityHintBytes);
     if (buffer === null) return null;
     const nowMs = runtime.monotonicMs();
@@ -355,14 +332,6 @@ export class Accumulator {
     queue.open = batch;
     this.#deadlines.set(batch, nowMs + deliveryTimeoutMs);
     return batch;
-  }
-
-  #tooLarge({ topic }: TopicState, partition: number, neededBytes: number): RecordTooLargeError {
-    return new RecordTooLargeError(
-      `The record takes ${neededBytes} bytes with its batch header, more than maxRequestSize (${this.#options.maxRequestSize}). ` +
-        'Send less, or raise maxRequestSize together with the topic’s max.message.bytes.',
-      { fate: 'not-stored', attempts: 0, topic, partition },
-    );
   }
 
   #wait(
@@ -376,11 +345,14 @@ export class Accumulator {
   ): WaitingRecord {
     const { maxBlockMs, maxRequestSize, runtime } = this.#options;
     const bytes = batchHeaderBytes + encodedRecordSize(record.key ?? null, record.value, record.headers);
-    if (bytes > maxRequestSize) throw this.#tooLarge(topic, record.partition ?? -1, bytes);
+    if (bytes > maxRequestSize) throw recordTooLargeError(topic, record.partition ?? -1, bytes, maxRequestSize);
     // A waiting `send` holds back its caller; `enqueue` holds back nobody, so its bytes must count.
     const chargedBytes = mode === 'now' ? bytes : 0;
     if (chargedBytes > this.pool.availableBytes) {
-      throw this.#bufferFull(`${topic.topic}'s metadata is not there yet, and what waits for it fills the memory.`);
+      throw bufferFullError(
+        this.pool.limitBytes,
+        `${topic.topic}'s metadata is not there yet, and what waits for it fills the memory.`,
+      );
     }
     this.pool.charge(chargedBytes);
     const waiting = new WaitingRecord(
@@ -405,43 +377,23 @@ export class Accumulator {
   readonly #onWaitedTooLong = (waiting: WaitingRecord): void => {
     const { topic } = waiting;
     if (topic.partitions.length > 0) {
-      this.#reject(waiting, this.#bufferFull(`It stayed full for maxBlockMs (${this.#options.maxBlockMs} ms).`));
+      this.#reject(
+        waiting,
+        bufferFullError(this.pool.limitBytes, `It stayed full for maxBlockMs (${this.#options.maxBlockMs} ms).`),
+      );
       return;
     }
-    this.#reject(waiting, this.#metadataTimeout(topic, waiting.record.partition ?? -1));
+    this.#reject(waiting, metadataTimeoutError(topic, waiting.record.partition ?? -1, this.#options.maxBlockMs));
   };
-
-  #metadataTimeout({ topic, lastError }: TopicState, partition: number): DeliveryError {
-    return new DeliveryError(
-      `No metadata for topic ${topic} within maxBlockMs (${this.#options.maxBlockMs} ms). Nothing was sent. ` +
-        'Check that the brokers can be reached and that the topic exists.',
-      {
-        code: 'METADATA_TIMEOUT',
-        retriable: true,
-        fate: 'not-stored',
-        attempts: 0,
-        topic,
-        partition,
-        ...(lastError === null ? {} : { cause: lastError }),
-      },
-    );
-  }
-
-  #bufferFull(detail: string): BufferFullError {
-    return new BufferFullError(
-      `bufferMemory (${this.pool.limitBytes} bytes) is full of records that are not acknowledged. ${detail} ` +
-        'The record was not kept. Send more slowly, or raise bufferMemory.',
-    );
-  }
 
   /** Appends a record that waited. False when memory is full. */
   #admit(waiting: WaitingRecord): boolean {
     const { topic, record } = waiting;
     try {
-      const partition = this.#choosePartition(topic, record);
+      const partition = choosePartition(topic, record, this.#options.partitioner);
       const queue = topic.partitions[partition];
       if (queue === undefined) {
-        this.#reject(waiting, this.#noPartition(topic, partition));
+        this.#reject(waiting, noPartitionError(topic, partition));
         return true;
       }
       this.pool.discharge(waiting.chargedBytes);
@@ -556,28 +508,7 @@ export class Accumulator {
       }),
     );
   }
-
-  #checkAge(topic: TopicState, timestamp: number): void {
-    const { idempotence, producerIdExpirationMs, runtime } = this.#options;
-    if (topic.hasReportedOldTimestamps || !idempotence) return;
-    if (runtime.wallClockMs() - timestamp <= producerIdExpirationMs) return;
-    topic.hasReportedOldTimestamps = true;
-    this.#observer.event({ type: 'retries-unprotected', topic: topic.topic, timestamp, producerIdExpirationMs });
-    this.#observer.warn(
-      `Topic ${topic.topic} gets records dated ${new Date(timestamp).toISOString()}, longer ago than brokers remember a producer ` +
-        `(producerIdExpirationMs, ${producerIdExpirationMs} ms): a retry of such a record may be stored twice. Deduplicate them by a business key.`,
-      'SENDONCE_RETRIES_UNPROTECTED',
-    );
-  }
 }
 
 /** The length prefix grows by at most this when a record's offset and timestamp deltas become longer. */
 const recordOverheadMax = 21;
-
-function approximateBytes({ value, headers }: ProducerRecord): number {
-  return (lengthOf(value) ?? 0) + (headers === undefined ? 10 : 40);
-}
-
-function lengthOf(bytes: RecordBytes): number | undefined {
-  return bytes?.length;
-}
