@@ -725,6 +725,35 @@ describe('a topic that is deleted and made again', () => {
     expect(events.filter(({ type }) => type === 'data-loss-suspected')).toEqual([]);
   });
 
+  test('a partition that the new topic does not have takes no new records, and settles what it holds', async () => {
+    const transport = new ScriptedTransport({ payments: [1, 1, 1] });
+    transport.topicId = 'first';
+    const { producer, runtime } = await bench({}, transport);
+    const old = watch(producer.send({ ...record('a'), partition: 2 }));
+    await runtime.settle();
+    const sent = transport.only();
+
+    transport.topicId = 'second';
+    transport.topics = { payments: [1] };
+    sent.refuse('UNKNOWN_TOPIC_OR_PARTITION');
+    await runtime.advance(200);
+    transport.take();
+    const anew = Array.from({ length: 20 }, (_, key) =>
+      watch(producer.send({ topic: 'payments', key: `${key}`, value: 'b' })),
+    );
+    await runtime.settle();
+    const forNew = transport.only();
+    expect(forNew.batch.partition).toBe(0);
+    forNew.answer();
+    await runtime.settle();
+    expect(anew.every(({ value }) => value !== undefined)).toBe(true);
+
+    const closing = watch(producer.close({ timeoutMs: 0 }));
+    await runtime.advance(1);
+    expect(closing).toHaveProperty('value');
+    expect(old.error).toMatchObject({ code: 'PRODUCER_CLOSED', fate: 'unknown' });
+  });
+
   test('an offset that went back under the same id is told as a loss', async () => {
     const { producer, runtime, transport, events } = await bench();
     watch(producer.send(record('a')));

@@ -329,7 +329,7 @@ export class Producer implements AsyncDisposable {
   }
 
   *#queues(): Iterable<PartitionQueue> {
-    for (const topic of this.#accumulator.topics.values()) yield* topic.partitions;
+    for (const topic of this.#accumulator.topics.values()) yield* topic.queues();
   }
 
   async #close(timeoutMs: number): Promise<void> {

@@ -16,6 +16,8 @@ export class TopicState {
   readonly topic: string;
   /** By partition number. Empty until the metadata is there. */
   partitions: PartitionQueue[] = [];
+  /** Partitions that a topic made again no longer has: they take no new records, and what they hold still has to be settled. */
+  readonly gone = new Map<number, PartitionQueue>();
   /** Kafka's id of it, where the cluster gives one: a topic that was deleted and made again has another. */
   topicId: string | undefined;
   /** Records that wait for the topic's metadata, in the order of their calls. */
@@ -33,5 +35,16 @@ export class TopicState {
   constructor(topic: string, sticky: StickyPartition) {
     this.topic = topic;
     this.sticky = sticky;
+  }
+
+  /** Every partition that may hold something. */
+  *queues(): IterableIterator<PartitionQueue> {
+    yield* this.partitions;
+    yield* this.gone.values();
+  }
+
+  /** The topic has this many partitions now, and had more. */
+  shrink(partitionCount: number): void {
+    for (const queue of this.partitions.splice(partitionCount)) this.gone.set(queue.partition, queue);
   }
 }

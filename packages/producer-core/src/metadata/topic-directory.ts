@@ -97,7 +97,7 @@ export class TopicDirectory implements MetadataListener {
     topic.unknownAnswers = 0;
     topic.lastError = null;
     topic.refreshedAtMs = this.#runtime.monotonicMs();
-    if (answer.topicId !== undefined) this.#takeTopicId(topic, answer.topicId);
+    if (answer.topicId !== undefined) this.#takeTopicId(topic, answer.topicId, answer.partitions.length);
     let isComplete = true;
     for (const { partition, leader, leaderEpoch } of answer.partitions) {
       const queue = topic.partitions[partition] ?? this.#addPartition(topic, partition);
@@ -108,11 +108,12 @@ export class TopicDirectory implements MetadataListener {
     return isComplete;
   }
 
-  #takeTopicId(topic: TopicState, topicId: string): void {
+  #takeTopicId(topic: TopicState, topicId: string, partitionCount: number): void {
     const isAnother = topic.topicId !== undefined && topic.topicId !== topicId;
     topic.topicId = topicId;
     if (!isAnother) return;
-    this.#sender.topicRecreated(topic.partitions);
+    this.#sender.topicRecreated(topic.queues());
+    topic.shrink(partitionCount);
     this.#observer.event({ type: 'topic-recreated', topic: topic.topic });
     this.#observer.warn(
       `Topic ${topic.topic} was deleted and made again: what was acknowledged before is gone. What is still waiting goes to the new one.`,
@@ -121,7 +122,8 @@ export class TopicDirectory implements MetadataListener {
   }
 
   #addPartition(topic: TopicState, partition: number): PartitionQueue {
-    const queue = new PartitionQueue(topic, partition, this.#owner);
+    const queue = topic.gone.get(partition) ?? new PartitionQueue(topic, partition, this.#owner);
+    topic.gone.delete(partition);
     topic.partitions[partition] = queue;
     return queue;
   }
@@ -137,7 +139,7 @@ export class TopicDirectory implements MetadataListener {
     this.#accumulator.failWaiting(topic, (partition) =>
       error({ fate: 'not-stored', attempts: 0, topic: topic.topic, partition }),
     );
-    this.#sender.failTopic(topic.partitions, (batch) =>
+    this.#sender.failTopic(topic.queues(), (batch) =>
       error({
         fate: batch.fate === 'not-stored' ? 'not-stored' : 'unknown',
         attempts: batch.attempts,

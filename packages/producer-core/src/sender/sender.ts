@@ -120,7 +120,7 @@ export class Sender {
   }
 
   /** A topic of the same name has taken the place of the one that was written to, with leader epochs of its own. */
-  topicRecreated(queues: readonly PartitionQueue[]): void {
+  topicRecreated(queues: Iterable<PartitionQueue>): void {
     for (const queue of queues) {
       queue.leaderEpoch = -1;
       queue.sequencer.topicRecreated();
@@ -351,7 +351,7 @@ export class Sender {
   }
 
   /** Fails every batch of a topic that can't be used; numbered ones are resolved as after any refusal. */
-  failTopic(queues: readonly PartitionQueue[], error: (batch: ProducerBatch) => DeliveryError): void {
+  failTopic(queues: Iterable<PartitionQueue>, error: (batch: ProducerBatch) => DeliveryError): void {
     this.#pass(() => {
       for (const queue of queues) {
         for (const batch of queue.unsent) {
