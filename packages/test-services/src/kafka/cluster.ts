@@ -61,8 +61,8 @@ export interface KafkaCluster extends AsyncDisposable {
   createTopic(topic: NewTopic): Promise<void>;
   /** What a topic holds now, read by kafkajs's consumer. */
   readAll(topic: string): Promise<StoredRecord[]>;
-  /** Runs one of Kafka's Java tools; resolves with what it printed. */
-  runTool(mainClass: string, args: readonly string[]): Promise<string>;
+  /** Runs one of Kafka's Java tools, with `input` as its standard input; resolves with what it printed. */
+  runTool(mainClass: string, args: readonly string[], input?: string): Promise<string>;
   /** Ends every broker and removes their data. */
   stop(): Promise<void>;
 }
@@ -241,11 +241,12 @@ class OwnKafkaCluster implements KafkaCluster {
     return readAllRecords(this.bootstrap, topic);
   }
 
-  async runTool(mainClass: string, args: readonly string[]): Promise<string> {
+  async runTool(mainClass: string, args: readonly string[], input = ''): Promise<string> {
     const { jars, loggingArgs } = this.#parts;
     const command = [...toolJvmArgs, ...loggingArgs, '-cp', join(jars, '*'), mainClass, ...args];
-    const { stdout } = await promisify(execFile)('java', command, { maxBuffer: maxToolOutputBytes });
-    return stdout;
+    const running = promisify(execFile)('java', command, { maxBuffer: maxToolOutputBytes });
+    running.child.stdin?.end(input);
+    return (await running).stdout;
   }
 
   stop(): Promise<void> {
