@@ -2,6 +2,7 @@ import { createProducer, type ProducerOptions } from '@sendonce/producer-core';
 import { type KafkaCluster, startKafka, withAdmin } from '@sendonce/test-services';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKafkaTransport } from '../src/index.ts';
+import { sendSteadily, until } from './steady-sending.testkit.ts';
 
 // Topics that change, and brokers that forget, while a producer is at work.
 
@@ -24,37 +25,6 @@ function producerOf(options: Partial<ProducerOptions> = {}) {
     transport: createKafkaTransport({ brokers: kafka.bootstrap, clientId: 'topic-changes' }),
     ...options,
   });
-}
-
-/** Sends serial numbers one after the other until told to end; resolves with those acknowledged and what failed. */
-function sendSteadily(send: (serial: number) => Promise<unknown>) {
-  const acknowledged: number[] = [];
-  const failures: Error[] = [];
-  let isOver = false;
-  const done = (async () => {
-    for (let serial = 0; !isOver; serial++) {
-      try {
-        await send(serial);
-        acknowledged.push(serial);
-      } catch (error) {
-        failures.push(error as Error);
-      }
-    }
-  })();
-  const end = async () => {
-    isOver = true;
-    await done;
-    return { acknowledged, failures };
-  };
-  return { acknowledged, end };
-}
-
-async function until(what: string, isTrue: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
-  const endMs = performance.now() + timeoutMs;
-  while (!(await isTrue())) {
-    if (performance.now() > endMs) throw new Error(`${what}: not within ${timeoutMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 const serialsIn = async (topic: string) => (await kafka.readAll(topic)).map(({ value }) => Number(String(value)));
