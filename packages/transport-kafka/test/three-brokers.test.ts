@@ -94,12 +94,17 @@ describe('a leader that moves while records are sent', () => {
       await reassign(cluster.kafka, topic, replicas);
       await untilPlaced(cluster.kafka, topic, (place) => place.leader === replicas[0] && place.replicas.length === 1);
     }
-    const { producer } = await producerOf({ requestTimeoutMs: 2_000, deliveryTimeoutMs: 10_000 });
+    const { producer, events } = await producerOf({
+      requestTimeoutMs: 2_000,
+      deliveryTimeoutMs: 10_000,
+      logger: { info: () => {}, warn: () => {} },
+    });
     await using _ = producer;
     await producer.send({ topic, value: '0' });
     await withAdmin(cluster.kafka.bootstrap, (admin) => admin.deleteTopics({ topics: [topic] }));
     await create(3);
     expect(await producer.send({ topic, value: '1' })).toMatchObject({ topic, partition: 0, offset: 0n });
+    expect(events).toContainEqual({ type: 'topic-recreated', topic });
     expect(await serialsIn(topic)).toEqual([1]);
   });
 });

@@ -23,6 +23,7 @@ afterAll(() => kafka?.stop());
 function producerOf(options: Partial<ProducerOptions> = {}) {
   return createProducer({
     transport: createKafkaTransport({ brokers: kafka.bootstrap, clientId: 'topic-changes' }),
+    logger: { info: () => {}, warn: () => {} },
     ...options,
   });
 }
