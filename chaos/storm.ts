@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProducerHooks } from '@sendonce/producer-core';
 import { type FaultRates, seededRandom, startKafkaBehindProxy } from '@sendonce/test-services';
 import { type Audit, audit, type SentRecord } from './audit.ts';
 import { clients } from './clients/index.ts';
@@ -10,6 +11,8 @@ export interface StormOptions {
   readonly minutes: number;
   /** Records a second. */
   readonly rate: number;
+  /** For sendonce's producer; other clients have none. */
+  readonly hooks?: ProducerHooks;
 }
 
 export interface StormReport {
@@ -38,7 +41,7 @@ const rates: FaultRates = {
 };
 
 /** One run: brokers, storm, calm, audit. */
-export async function runStorm({ client: name, seed, minutes, rate }: StormOptions): Promise<StormReport> {
+export async function runStorm({ client: name, seed, minutes, rate, hooks = {} }: StormOptions): Promise<StormReport> {
   const start = clients[name];
   if (!start) throw new Error(`There is no client ${name}; there are ${Object.keys(clients).join(', ')}.`);
   await using cluster = await startKafkaBehindProxy({
@@ -47,7 +50,7 @@ export async function runStorm({ client: name, seed, minutes, rate }: StormOptio
   });
   const { kafka, proxy } = cluster;
   await kafka.createTopic({ topic, partitions, replicationFactor: 3 });
-  const client = await start({ bootstrap: cluster.bootstrap, topic });
+  const client = await start({ bootstrap: cluster.bootstrap, topic, hooks });
   const sent: SentRecord[] = [];
   const pending = new Set<SentRecord>();
   const sendNext = () => {

@@ -1,3 +1,5 @@
+import type { ProducerHooks } from '@sendonce/producer-core';
+
 /** A producer in the storm: one record a call, idempotence on, everything else as the client comes. */
 export interface ChaosClient {
   /** Resolves when the record is acknowledged. Rejects when the client gives up; `fate` says what it knows then. */
@@ -9,6 +11,8 @@ export interface ChaosClient {
 export interface ClientSetup {
   readonly bootstrap: readonly string[];
   readonly topic: string;
+  /** For producers that have such hooks. */
+  readonly hooks: ProducerHooks;
 }
 
 /** The same for every client, so that a lost reply costs all of them as long. */
