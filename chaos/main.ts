@@ -4,10 +4,12 @@
  *
  *   npm run chaos -- [--client sendonce|kafkajs|kafka-ts|platformatic] [--minutes 2] [--rate 100] [--seed 1] [--seeds 1] [--json]
  *
- * Exits with 1 when sendonce breaks its promise.
+ * Exits with 1 when sendonce breaks its promise. Its producer has telemetry on, with a span for each record and each attempt: one that does not end is
+ * a broken promise too.
  */
 import { parseArgs } from 'node:util';
 import { clients } from './clients/index.ts';
+import { countSpans, type SpanCount } from './span-count.ts';
 import { runStorm, type StormReport } from './storm.ts';
 
 const usage = `usage: npm run chaos -- [--client ${Object.keys(clients).join('|')}] [--minutes 2] [--rate 100] [--seed 1] [--seeds 1] [--json]`;
@@ -33,9 +35,10 @@ if (!(values.client in clients) || !(minutes > 0) || !(rate > 0) || !Number.isIn
   process.exit(2);
 }
 
-function print(seedOfRun: number, { audit, recoveryMs, faults }: StormReport): void {
+function print(seedOfRun: number, { audit, recoveryMs, faults }: StormReport, { started, ended }: SpanCount): void {
+  const spans = started === 0 ? {} : { spansStarted: started, spansEnded: ended };
   if (values.json) {
-    console.log(JSON.stringify({ client: values.client, seed: seedOfRun, ...audit, recoveryMs, faults }));
+    console.log(JSON.stringify({ client: values.client, seed: seedOfRun, ...audit, recoveryMs, ...spans, faults }));
     return;
   }
   const { latencyMs, ...counts } = audit;
@@ -43,6 +46,7 @@ function print(seedOfRun: number, { audit, recoveryMs, faults }: StormReport): v
   console.table({
     ...counts,
     recoveryMs,
+    ...spans,
     ...Object.fromEntries(Object.entries(latencyMs).map(([name, ms]) => [`latency ${name} ms`, ms])),
   });
   console.table(faults);
@@ -50,9 +54,11 @@ function print(seedOfRun: number, { audit, recoveryMs, faults }: StormReport): v
 
 let isBroken = false;
 for (let i = 0; i < seeds; i++) {
-  const report = await runStorm({ client: values.client, seed: seed + i, minutes, rate });
-  print(seed + i, report);
+  const spans = countSpans();
+  const report = await runStorm({ client: values.client, seed: seed + i, minutes, rate, hooks: spans.hooks });
+  print(seed + i, report, spans);
   const { duplicates, lost, disorder, wrongFates } = report.audit;
-  if (values.client === 'sendonce' && duplicates + lost + disorder + wrongFates > 0) isBroken = true;
+  const openSpans = spans.started - spans.ended;
+  if (values.client === 'sendonce' && duplicates + lost + disorder + wrongFates + openSpans > 0) isBroken = true;
 }
 process.exit(isBroken ? 1 : 0);
