@@ -98,6 +98,20 @@ describe('createKafkaTransport', () => {
     await transport.close();
   });
 
+  test('one broker whose name does not resolve: requests to it were not sent, the others are served', async () => {
+    await using broker = await startScriptedBroker();
+    const transport = transportTo([addressOf(broker)]);
+    const nowhere = { host: 'no-such-broker.invalid', port: 9092 };
+    broker.onRequest = ({ apiKey, reply }) =>
+      reply(apiKey === apiKeys.produce ? produceReply('payments') : metadataReply(broker, nowhere));
+    await transport.metadata([]);
+    const lost = transport.produce(2, request);
+    expect((await transport.produce(1, request))[0]?.errorCode).toBe(0);
+    await expect(lost).rejects.toMatchObject({ sent: 'no' });
+    expect((await transport.metadata([])).brokers).toHaveLength(2);
+    await transport.close();
+  });
+
   test('a broker whose address nobody told: nothing sent', async () => {
     const transport = transportTo(['127.0.0.1:1']);
     await expect(transport.produce(7, request)).rejects.toMatchObject({ code: 'UNKNOWN_BROKER', sent: 'no' });

@@ -69,10 +69,12 @@ export function produceReply(topic: string, { errorCode = 0, baseOffset = 0n, th
   ]);
 }
 
-/** Metadata reply v12 that names one broker and no topic, its header's tags included. */
-export function metadataReply(broker: { host: string; port: number }): Buffer {
-  const brokers = Buffer.concat([int8(2), int32(1), compact(broker.host), int32(broker.port), int8(0, 0)]);
-  return Buffer.concat([int8(0), int32(0), brokers, int8(0), int32(1), int8(1, 0)]);
+/** Metadata reply v12 that names these brokers, with ids from 1 on, and no topic; its header's tags included. */
+export function metadataReply(...brokers: readonly { host: string; port: number }[]): Buffer {
+  const entries = brokers.map(({ host, port }, i) =>
+    Buffer.concat([int32(i + 1), compact(host), int32(port), int8(0, 0)]),
+  );
+  return Buffer.concat([int8(0), int32(0), int8(brokers.length + 1), ...entries, int8(0), int32(1), int8(1, 0)]);
 }
 
 /** A TCP server that answers ApiVersions by itself and leaves everything else to the test. */

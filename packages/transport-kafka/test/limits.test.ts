@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createProducer, type ProducerOptions } from '@sendonce/producer-core';
+import { platformRuntime } from '@sendonce/producer-core/transport';
 import { type KafkaBehindProxy, startKafkaBehindProxy } from '@sendonce/test-services';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKafkaTransport } from '../src/index.ts';
@@ -109,5 +110,35 @@ describe('a client quota', () => {
     // Windows in which nothing was sent count too, so the first bytes are free.
     expect(throttled.tookMs).toBeGreaterThan(free.tookMs + 2_000);
     expect(await valuesOf(topic)).toEqual([...values, ...values]);
+  });
+});
+
+describe('a wall clock that jumps', () => {
+  test('ahead: the broker refuses the timestamps, with a typed error; back: nothing is lost or repeated', async () => {
+    const topic = 'jumping-clock';
+    await cluster.kafka.createTopic({ topic });
+    let jumpMs = 0;
+    await using producer = await producerOf('jumping-clock', {
+      // Only what is called the time of day jumps, as when an administrator or NTP sets it.
+      runtime: { ...platformRuntime, wallClockMs: () => platformRuntime.wallClockMs() + jumpMs },
+      logger: { info: () => {}, warn: () => {} },
+    });
+    const startMs = performance.now();
+    await producer.send({ topic, value: '0' });
+    jumpMs = 2 * 86_400_000;
+    await expect(producer.send({ topic, value: 'from the future' })).rejects.toMatchObject({
+      name: 'DeliveryError',
+      fate: 'not-stored',
+      message: expect.stringContaining('INVALID_TIMESTAMP'),
+    });
+    jumpMs = 0;
+    await producer.send({ topic, value: '1' });
+    jumpMs = -2 * 86_400_000;
+    await producer.send({ topic, value: '2' });
+    jumpMs = 0;
+    await producer.send({ topic, value: '3' });
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(await valuesOf(topic)).toEqual(['0', '1', '2', '3']);
+    expect(producer.stats()).toMatchObject({ recordsNotStored: 1, recordsUnknown: 0, dataLossSuspected: 0 });
   });
 });

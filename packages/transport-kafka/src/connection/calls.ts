@@ -80,9 +80,9 @@ const retriableErrors = new Set<number>([
   rebootstrapRequired,
 ]);
 
-function refused(request: string, errorCode: number): ProtocolError {
+function refused(request: string, errorCode: number, whatToDo = ''): ProtocolError {
   const name = protocolErrorName(errorCode);
-  return new ProtocolError(`The broker refused ${request}: ${name} (${errorCode}).`, errorCode, {
+  return new ProtocolError(`The broker refused ${request}: ${name} (${errorCode}).${whatToDo}`, errorCode, {
     retriable: retriableErrors.has(errorCode),
   });
 }
@@ -109,6 +109,13 @@ export class MetadataCall extends AnsweredCall<MetadataReply> {
   }
 }
 
+/** Since Kafka 2.8 the right to write to any topic includes it (KIP-679). */
+function whatToDoAboutIdentity(errorCode: number): string {
+  return errorCode === protocolErrorCodes.CLUSTER_AUTHORIZATION_FAILED
+    ? ' Grant this client WRITE on a topic, or IDEMPOTENT_WRITE on the cluster.'
+    : '';
+}
+
 export class InitProducerIdCall extends AnsweredCall<ProducerIdentity> {
   #version = 0;
 
@@ -120,7 +127,7 @@ export class InitProducerIdCall extends AnsweredCall<ProducerIdentity> {
   answer(reader: WireReader): number {
     const { errorCode, producerId, epoch, throttleTimeMs } = decodeInitProducerId(reader, this.#version);
     if (errorCode === 0) this.resolve({ producerId, epoch });
-    else this.reject(refused('a producer id', errorCode));
+    else this.reject(refused('a producer id', errorCode, whatToDoAboutIdentity(errorCode)));
     return throttleTimeMs;
   }
 }
