@@ -406,3 +406,38 @@ describe('C9: a log that went back', () => {
     expect(first!.batch.knownStored).toBe(false);
   });
 });
+
+describe('C11: no loss is suspected', () => {
+  test('when what was acknowledged was deleted: a broker that restarted then remembers an older batch as the last one', () => {
+    const partition = new Partition().open();
+    partition.add(1);
+    partition.outOfOrder(partition.only(), 'out-of-order', 2n);
+    partition.outOfOrder(partition.only(), 'out-of-order', 2n);
+    expect(partition.bumps).toMatchObject([{ trigger: 'out-of-order', dataLossSuspected: false }]);
+  });
+
+  test('while one of the acknowledged records is still there, it is', () => {
+    const partition = new Partition().open();
+    partition.add(1);
+    partition.outOfOrder(partition.only(), 'out-of-order', 1n);
+    partition.outOfOrder(partition.only(), 'out-of-order', 1n);
+    expect(partition.bumps).toMatchObject([{ trigger: 'out-of-order', dataLossSuspected: true }]);
+  });
+
+  test('when a batch that never left is the gap before those that were refused', () => {
+    const partition = new Partition().open();
+    partition.add(3);
+    const [stored, neverLeft, behind] = partition.drain();
+    partition.lose(stored!);
+    partition.outOfOrder(behind!);
+    partition.notSent(neverLeft!);
+    // The leader restarted: it recognises only the last batch it has, by which the first question is settled.
+    partition.outOfOrder(partition.only());
+    partition.stored(partition.only(), 2n);
+    partition.outOfOrder(partition.only());
+    partition.nowMs += 2_000;
+    partition.sequencer.resume(partition.nowMs);
+    while (partition.bumps.length === 0) partition.outOfOrder(partition.only());
+    expect(partition.bumps).toMatchObject([{ trigger: 'out-of-order', renumbered: 2, dataLossSuspected: false }]);
+  });
+});

@@ -417,10 +417,13 @@ export class PartitionSequencer {
 
   /** C11: all were refused and nothing unresolved lies before the oldest. */
   #suspectsDataLoss(nowMs: number): boolean {
-    if (!this.#acknowledgedInEpoch || this.#wasRefusedOtherwise || this.numbered[0]?.state === 'settled') return false;
+    const oldest = this.numbered[0]!;
+    // One that failed or never left is a gap of our own, which explains why those after it were refused.
+    const hasGap = oldest.state === 'settled' || !oldest.left;
+    if (!this.#acknowledgedInEpoch || this.#wasRefusedOtherwise || hasGap) return false;
+    // Deleted on purpose. A broker that restarted then may remember an older batch as the last one.
+    if (this.#logStartOffset > this.#lastAcknowledgedOffset) return false;
     if (this.#trigger === 'out-of-order') return true;
-    if (this.#trigger !== 'unknown-producer') return false;
-    const recordsAreGone = this.#logStartOffset > this.#lastAcknowledgedOffset;
-    return !recordsAreGone && nowMs < this.#rememberedUntilMs;
+    return this.#trigger === 'unknown-producer' && nowMs < this.#rememberedUntilMs;
   }
 }
