@@ -1,5 +1,6 @@
+import { createDeduplicator, memoryStore } from '@sendonce/consumer-dedup';
 import { createProducer, type Producer } from '@sendonce/producer-core';
-import { createMemoryCluster, type MemoryCluster } from '@sendonce/transport-memory';
+import { type ConsumedRecord, createMemoryCluster, type MemoryCluster } from '@sendonce/transport-memory';
 import type { SentPayment } from '../audit/audit.ts';
 import { sendPayments } from '../storm/send-payments.ts';
 import { auditTable, brokenPromises, type StoredInSession, stormReport } from '../storm/storm-report.ts';
@@ -41,7 +42,8 @@ export const storm: Scene = {
 
     stage.table({ title: 'What went wrong on the way', columns: ['what', 'times'], rows: troubles(cluster) });
     stage.event('reading everything back with a consumer');
-    const report = stormReport(sent, await readBack(cluster));
+    const records = await readBack(cluster);
+    const report = stormReport(sent, records.map(storedInSession));
     stage.table(auditTable(report));
 
     const recognised = cluster.eventCounts['batch-recognised'] ?? 0;
@@ -57,8 +59,12 @@ export const storm: Scene = {
     );
     stage.say(
       'No broker can tell these, but their key can: each payment carries its id in the header “idempotency-key”. ' +
-        'Here a consumer with @sendonce/consumer-dedup takes over, and applies each payment once. It joins this scene with the ledger.',
+        'Here a ledger with @sendonce/consumer-dedup takes over.',
     );
+    stage.event('the ledger reads the same log');
+    const ledger = await applyOnce(stage, records);
+    stage.checkEqual('the ledger applied every payment once', ledger.applied, paymentCount);
+    stage.checkEqual('and recognised each that came again', ledger.recognised, resent);
   },
 };
 
@@ -75,6 +81,7 @@ async function runService(
     runtime: stage.runtime,
     clientId: 'payment-service',
     requestTimeoutMs: 1_000,
+    hooks: stage.hooks.producer,
   });
   const payments = await sendPayments(
     { session, send: (record) => producer.send(record) },
@@ -126,22 +133,43 @@ function troubles(cluster: MemoryCluster): [string, number][] {
   ];
 }
 
-async function readBack(cluster: MemoryCluster): Promise<StoredInSession[]> {
+async function readBack(cluster: MemoryCluster): Promise<ConsumedRecord[]> {
   let left = 0;
   for (let partition = 0; partition < partitions; partition += 1)
     left += cluster.partition(topic, partition).highWatermark;
   await using consumer = cluster.consumer({ groupId: 'audit', topics: [topic] });
-  const stored: StoredInSession[] = [];
-  for await (const { partition, offset, value, headers } of consumer) {
-    const session = headers.find(([name]) => name === 'session')?.[1];
-    stored.push({
-      session: Buffer.from(session ?? []).toString('utf8'),
-      paymentId: paymentIdOf(value!),
-      partition,
-      offset: BigInt(offset),
-    });
+  const records: ConsumedRecord[] = [];
+  for await (const record of consumer) {
+    records.push(record);
     left -= 1;
     if (left === 0) break;
   }
-  return stored;
+  return records;
+}
+
+function storedInSession({ partition, offset, value, headers }: ConsumedRecord): StoredInSession {
+  const session = headers.find(([name]) => name === 'session')?.[1];
+  return {
+    session: Buffer.from(session ?? []).toString('utf8'),
+    paymentId: paymentIdOf(value!),
+    partition,
+    offset: BigInt(offset),
+  };
+}
+
+/** Applies each payment whose key is new. */
+async function applyOnce(
+  stage: Stage,
+  records: readonly ConsumedRecord[],
+): Promise<{ applied: number; recognised: number }> {
+  await using ledger = createDeduplicator({ store: memoryStore(), namespace: 'ledger', hooks: stage.hooks.dedup });
+  let applied = 0;
+  let recognised = 0;
+  for (const record of records) {
+    const { status } = await ledger.process(record, () => {
+      applied += 1;
+    });
+    if (status === 'duplicate') recognised += 1;
+  }
+  return { applied, recognised };
 }

@@ -5,6 +5,8 @@ export interface Running {
   close(): Promise<void>;
 }
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * Runs something until the process is told to stop: SIGTERM and SIGINT drain it, a second one ends it at once.
  * Sets the exit status: 0 after a clean stop, 1 when it could not start or stop.
@@ -18,10 +20,13 @@ export async function runUntilStopped(start: () => Promise<Running>): Promise<vo
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   try {
     const running = await start();
+    // What runs in processes of its own does not keep this one alive.
+    const alive = setInterval(() => {}, LONGEST_TIMER_MS);
     await new Promise<void>((resolve) => {
       if (stop.signal.aborted) resolve();
       else stop.signal.addEventListener('abort', () => resolve(), { once: true });
     });
+    clearInterval(alive);
     await running.close();
   } catch (error) {
     process.exitCode = 1;
