@@ -25,6 +25,7 @@ export async function troubleBrokers(
   cluster: KafkaBehindProxy,
   random: () => number,
   signal: AbortSignal,
+  note: (text: string) => void,
 ): Promise<Map<BrokerTrouble, number>> {
   const { kafka, proxy } = cluster;
   const counts = new Map<BrokerTrouble, number>();
@@ -37,19 +38,25 @@ export async function troubleBrokers(
     let what: BrokerTrouble;
     if (draw < 0.35) {
       what = 'frozen';
+      note(`broker ${brokerId} frozen`);
       kafka.freeze(brokerId);
       await pause(between(frozenMs));
       kafka.resume(brokerId);
+      note(`broker ${brokerId} resumed`);
     } else if (draw < 0.6) {
       what = 'killed';
+      note(`broker ${brokerId} killed`);
       await kafka.kill(brokerId);
       await pause(between(downMs));
       await kafka.restart(brokerId);
+      note(`broker ${brokerId} restarted`);
     } else if (draw < 0.8) {
       what = 'connections reset';
+      note(`connections to broker ${brokerId} reset`);
       proxy.resetConnections(brokerId);
     } else {
       what = 'leaders moved back';
+      note('leaders moved back');
       await moveLeadersBack(cluster, brokerId).catch(() => {}); // no controller for the moment
     }
     counts.set(what, (counts.get(what) ?? 0) + 1);

@@ -13,7 +13,10 @@ export interface Figures {
   readonly recordsPerSecond: number;
   readonly refused: number;
   readonly cpuNsPerRecord: number;
+  /** The most that the process ever held. */
   readonly rssMiB: number;
+  /** The median, where there is one caller. */
+  readonly latencyUs?: number;
 }
 
 const recordsPerTurn = 1_000;
@@ -26,6 +29,7 @@ export async function measure(subject: Subject, callers: number | 'enqueue', sec
   const endMs = startedMs + seconds * 1000;
   let acknowledged = 0;
   let refused = 0;
+  const latenciesMs: number[] = [];
   if (callers === 'enqueue') {
     if (!subject.enqueue || !subject.flush || !subject.acknowledged)
       throw new Error('This client can only send and wait.');
@@ -38,13 +42,17 @@ export async function measure(subject: Subject, callers: number | 'enqueue', sec
   } else {
     await Promise.all(
       Array.from({ length: callers }, async () => {
-        while (performance.now() < endMs) {
+        let nowMs = performance.now();
+        while (nowMs < endMs) {
           try {
             await subject.send();
             acknowledged++;
           } catch {
             refused++;
           }
+          const beforeMs = nowMs;
+          nowMs = performance.now();
+          if (callers === 1) latenciesMs.push(nowMs - beforeMs);
         }
       }),
     );
@@ -55,6 +63,10 @@ export async function measure(subject: Subject, callers: number | 'enqueue', sec
     recordsPerSecond: Math.round(acknowledged / (elapsedMs / 1000)),
     refused,
     cpuNsPerRecord: Math.round(((user + system) * 1000) / Math.max(1, acknowledged)),
-    rssMiB: Math.round(process.memoryUsage().rss / 1024 / 1024),
+    rssMiB: Math.round(process.resourceUsage().maxRSS / 1024),
+    ...(callers === 1 ? { latencyUs: Math.round(median(latenciesMs) * 1000) } : {}),
   };
 }
+
+const median = (figures: readonly number[]): number =>
+  figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? Number.NaN;

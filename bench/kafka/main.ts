@@ -1,140 +1,130 @@
 /**
- * Clients side by side on one real broker, each in a process of its own:
+ * Clients side by side on one real cluster, each in a process of its own:
  *
- *   npm run bench:kafka -- [--seconds 6] [--value-bytes 100] [--only NAME,NAME]
+ *   npm run bench:kafka -- [--seconds 6] [--value-bytes 100] [--loads 2000,10,1,enqueue] [--only NAME,NAME]
+ *                          [--tls] [--compression zstd|lz4] [--brokers 3] [--partitions 100]
+ *
+ * With three brokers topics have three replicas. Says at the end which bars hold.
  */
-import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { startKafka, withAdmin } from '@sendonce/test-services';
-import type { Figures } from './load.ts';
+import { bars, type Load, type Row } from './bars.ts';
+import { cpuSeconds } from './broker-cpu.ts';
+import { Runners } from './runners.ts';
 import { subjects } from './subjects.ts';
 
-const run = promisify(execFile);
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '6' },
     'value-bytes': { type: 'string', default: '100' },
+    loads: { type: 'string', default: '2000,10,1,enqueue' },
     only: { type: 'string' },
+    tls: { type: 'boolean', default: false },
+    compression: { type: 'string' },
+    brokers: { type: 'string', default: '1' },
+    partitions: { type: 'string', default: '1' },
   },
 });
-const { seconds, 'value-bytes': valueBytes } = values;
+const { seconds, tls, compression } = values;
+const [valueBytes, partitions] = [Number(values['value-bytes']), Number(values.partitions)];
+const brokers = values.brokers === '3' ? 3 : 1;
+if (compression !== undefined && compression !== 'zstd' && compression !== 'lz4')
+  throw new Error('--compression takes zstd or lz4.');
 const wanted = values.only?.split(',');
 const isWanted = (name: string) => wanted === undefined || wanted.includes(name);
+const loads = values.loads.split(',') as Load[];
 
-type Row = Partial<Figures> & { readonly recordsPerSecond: number };
-type Load = '2000' | '10' | '1' | 'enqueue';
-const loads: readonly Load[] = ['2000', '10', '1', 'enqueue'];
-const brokerJvmArgs = ['-Xms1g', '-Xmx1g', '-XX:+UseG1GC'];
-const clientTimeoutMs = 120_000;
-const folder = import.meta.dirname;
+const brokerJvmArgs = brokers === 1 ? ['-Xms1g', '-Xmx1g', '-XX:+UseG1GC'] : ['-Xms512m', '-Xmx768m', '-XX:+UseG1GC'];
+await using kafka = await startKafka({
+  brokers,
+  jvmArgs: brokerJvmArgs,
+  config: { 'log.segment.delete.delay.ms': 100 },
+  ...(tls ? { secured: { users: { bench: 'bench-secret' } } } : {}),
+});
+const pids = kafka.brokerIds.map((brokerId) => kafka.pid(brokerId));
+const folder = mkdtempSync(join(tmpdir(), 'bench-kafka-'));
+const ca = tls ? kafka.secured!.ca : undefined;
+const caFile = join(folder, 'ca.pem');
+if (ca !== undefined) writeFileSync(caFile, ca);
+const runners = new Runners({
+  kafka,
+  bootstrap: tls ? kafka.secured!.tls : kafka.bootstrap,
+  folder,
+  seconds,
+  valueBytes,
+  partitions,
+  compression,
+  ca,
+  caFile: tls ? caFile : undefined,
+});
 
-await using kafka = await startKafka({ jvmArgs: brokerJvmArgs, config: { 'log.segment.delete.delay.ms': 100 } });
-const [bootstrap = ''] = kafka.bootstrap;
-
-async function onFreshTopic(name: string, measure: (topic: string) => Promise<Row>): Promise<Row> {
-  await kafka.createTopic({ topic: name });
+async function onFreshTopic(topic: string, measure: (topic: string) => Promise<Row>): Promise<Row> {
+  await kafka.createTopic({ topic, partitions, replicationFactor: brokers });
+  const [cpuBefore, startedMs] = [cpuSeconds(pids), performance.now()];
   try {
-    return await measure(name);
+    const row = await measure(topic);
+    const brokerCores = (cpuSeconds(pids) - cpuBefore) / ((performance.now() - startedMs) / 1000);
+    return { ...row, brokerCores };
   } finally {
-    await withAdmin(kafka.bootstrap, (admin) => admin.deleteTopics({ topics: [name] }));
+    await withAdmin(kafka.bootstrap, (admin) => admin.deleteTopics({ topics: [topic] }));
   }
 }
 
-async function probe(topic: string, load: Load): Promise<Row> {
-  const mode = load === 'enqueue' ? ['enqueue'] : ['send', load];
-  const { stdout } = await run(
-    process.execPath,
-    [join(folder, 'probe.mjs'), bootstrap, topic, ...mode, ...(load === 'enqueue' ? ['1'] : []), seconds],
-    {
-      timeout: clientTimeoutMs,
-    },
-  );
-  return { recordsPerSecond: Number(/(\d+) records\/s/.exec(stdout)?.[1]) };
-}
-
-async function subject(name: string, topic: string, load: Load): Promise<Row> {
-  const command = [
-    '--conditions=@sendonce/source',
-    '--disable-warning=TimeoutNegativeWarning',
-    join(folder, 'run-subject.ts'),
-  ];
-  const { stdout } = await run(process.execPath, [...command, name, bootstrap, topic, load, seconds, valueBytes], {
-    timeout: clientTimeoutMs,
-  });
-  return JSON.parse(stdout.trim().split('\n').at(-1)!) as Figures;
-}
-
-async function java(topic: string): Promise<Row> {
-  const records = 200_000 * Number(seconds);
-  const properties = [`bootstrap.servers=${bootstrap}`, 'acks=all', 'enable.idempotence=true'];
-  const output = await kafka.runTool('org.apache.kafka.tools.ProducerPerformance', [
-    '--topic',
-    topic,
-    '--num-records',
-    `${records}`,
-    '--record-size',
-    valueBytes,
-    '--throughput',
-    '-1',
-    '--producer-props',
-    ...properties,
-  ]);
-  return { recordsPerSecond: Math.round(Number(/([\d.]+) records\/sec[^\n]*99th/.exec(output)?.[1])) };
-}
-
-async function franzGo(binary: string, topic: string): Promise<Row> {
-  const { stdout } = await run(binary, [bootstrap, topic, seconds, valueBytes], { timeout: clientTimeoutMs });
-  return { recordsPerSecond: Number(stdout) };
-}
-
-/** Undefined where Go is missing. */
-async function buildFranzGo(into: string): Promise<string | undefined> {
-  if (spawnSync('go', ['version']).status !== 0) return undefined;
-  const binary = join(into, 'franz-go-load');
-  await run('go', ['build', '-mod=mod', '-o', binary, '.'], {
-    cwd: join(folder, 'franz-go'),
-    timeout: clientTimeoutMs * 2,
-  });
-  return binary;
+/** The probe is for one partition and knows no codec; only some clients compress with what is asked for. */
+function entriesOf(load: Load): [name: string, measure: (topic: string) => Promise<Row>][] {
+  const entries: [string, (topic: string) => Promise<Row>][] = [];
+  if (partitions === 1 && compression === undefined) entries.push(['probe', (topic) => runners.probe(topic, load)]);
+  for (const name of Object.keys(subjects)) {
+    const canDo = name === 'sendonce' || (load !== 'enqueue' && compression === undefined);
+    if (canDo) entries.push([name, (topic) => runners.subject(name, topic, load)]);
+  }
+  if (load === 'enqueue' && !tls) {
+    if (runners.hasGo) entries.push(['franz-go', (topic) => runners.franzGo(topic)]);
+    entries.push(['java', (topic) => runners.java(topic)]);
+  }
+  return entries.filter(([name]) => isWanted(name));
 }
 
 const count = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const shown = (figure: number | undefined) => (figure === undefined ? '' : count.format(figure));
+const what = [
+  `values of ${valueBytes} bytes`,
+  `${brokers} broker${brokers > 1 ? 's' : ''}`,
+  `${partitions} partition${partitions > 1 ? 's' : ''}`,
+  ...(tls ? ['TLS'] : []),
+  ...(compression === undefined ? [] : [compression]),
+];
+console.log(`Node ${process.version}, ${what.join(', ')}, ${seconds} s each, acks all, idempotence on\n`);
 console.log(
-  `Node ${process.version}, values of ${valueBytes} bytes, ${seconds} s each, one broker, one partition, acks all, idempotence on\n`,
+  '| load | client | records/s | of the probe | refused | median latency µs | client CPU ns/record | client RSS MiB | broker CPU cores |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |',
 );
-console.log(
-  '| load | client | records/s | of the probe | refused | CPU ns/record | RSS MiB |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |',
-);
-const temporary = mkdtempSync(join(tmpdir(), 'bench-kafka-'));
+const rows = new Map<Load, Map<string, Row>>();
 try {
-  const franzGoBinary = isWanted('franz-go') ? await buildFranzGo(temporary) : undefined;
   for (const load of loads) {
-    const entries: [string, (topic: string) => Promise<Row>][] = [];
-    // The probe's values have 100 bytes.
-    if (valueBytes === '100') entries.push(['probe', (topic) => probe(topic, load)]);
-    for (const name of Object.keys(subjects)) {
-      if (load !== 'enqueue' || name === 'sendonce') entries.push([name, (topic) => subject(name, topic, load)]);
-    }
-    if (load === 'enqueue') {
-      if (franzGoBinary) entries.push(['franz-go', (topic) => franzGo(franzGoBinary, topic)]);
-      entries.push(['java', java]);
-    }
-    let limit: number | undefined;
-    for (const [name, measure] of entries) {
-      if (!isWanted(name)) continue;
+    const ofLoad = new Map<string, Row>();
+    rows.set(load, ofLoad);
+    for (const [name, measure] of entriesOf(load)) {
       const row = await onFreshTopic(`bench-${load}-${name}`, measure);
-      if (name === 'probe') limit = row.recordsPerSecond;
-      const share = limit === undefined ? '' : `${Math.round((100 * row.recordsPerSecond) / limit)} %`;
-      const shown = [row.refused, row.cpuNsPerRecord, row.rssMiB].map((figure) =>
-        figure === undefined ? '' : count.format(figure),
-      );
-      const what = load === 'enqueue' ? 'no wait' : `${load} callers`;
-      console.log(`| ${what} | ${name} | ${count.format(row.recordsPerSecond)} | ${share} | ${shown.join(' | ')} |`);
+      ofLoad.set(name, row);
+      const limit = ofLoad.get('probe')?.recordsPerSecond;
+      const cells = [
+        load === 'enqueue' ? 'no wait' : `${load} caller${load === '1' ? '' : 's'}`,
+        name,
+        shown(row.recordsPerSecond),
+        limit === undefined ? '' : `${Math.round((100 * row.recordsPerSecond) / limit)} %`,
+        shown(row.refused),
+        shown(row.latencyUs),
+        shown(row.cpuNsPerRecord),
+        shown(row.rssMiB),
+        row.brokerCores?.toFixed(2) ?? '',
+      ];
+      console.log(`| ${cells.join(' | ')} |`);
     }
   }
 } finally {
-  rmSync(temporary, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 }
+console.log(`\n${bars(rows).join('\n')}`);

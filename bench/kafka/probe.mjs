@@ -3,21 +3,25 @@
 // native CRC32C, at most five requests in flight, rule C18 instead of a fixed linger. No retries, no errors, no features:
 // it is the limit to compare with, in the same run and on the same broker, not an example of how to write a producer.
 //
-//   node bench/kafka/probe.mjs HOST:PORT TOPIC send|enqueue [CALLERS=2000] [SECONDS=6]
+//   node bench/kafka/probe.mjs HOST:PORT TOPIC send|enqueue [CALLERS=2000] [SECONDS=6] [VALUE_BYTES=100] [CA_FILE]
 //
-// The broker must lead partition 0 of TOPIC. Prints one line.
+// The broker must lead partition 0 of TOPIC. With CA_FILE it speaks TLS. Prints JSON.
+import { readFileSync } from 'node:fs';
 import net from 'node:net';
+import tls from 'node:tls';
 import { crc32c } from '@node-rs/crc32';
 
-const [, , address, topicName, mode, callersArg = '2000', secondsArg = '6'] = process.argv;
+const [, , address, topicName, mode, callersArg = '2000', secondsArg = '6', valueBytes = '100', caFile] = process.argv;
 if (!address || !topicName || !['send', 'enqueue'].includes(mode)) {
-  console.error('usage: probe.mjs HOST:PORT TOPIC send|enqueue [CALLERS] [SECONDS]');
+  console.error('usage: probe.mjs HOST:PORT TOPIC send|enqueue [CALLERS] [SECONDS] [VALUE_BYTES] [CA_FILE]');
   process.exit(2);
 }
 const [host, port] = address.split(':');
-const socket = net.connect(+port, host);
+const socket = caFile ? tls.connect({ port: +port, host, ca: readFileSync(caFile) }) : net.connect(+port, host);
 socket.setNoDelay(true);
-await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+await new Promise((resolve, reject) =>
+  socket.once(caFile ? 'secureConnect' : 'connect', resolve).once('error', reject),
+);
 
 // ---- framing: requests go out in order, replies come back in order
 let correlationId = 0;
@@ -177,34 +181,58 @@ function drainAtEndOfTurn() {
 }
 
 // ---- the load
-const value = 'x'.repeat(100);
+const value = 'x'.repeat(+valueBytes);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
-const started = performance.now();
-const end = started + +secondsArg * 1000;
-if (mode === 'send') {
-  const send = () =>
-    new Promise((resolve) => {
-      append(value, resolve);
-      if (ready.length) drain();
-      else drainAtEndOfTurn();
-    });
-  await Promise.all(
-    Array.from({ length: +callersArg }, async () => {
-      while (performance.now() < end) await send();
-    }),
-  );
-} else {
+const latenciesMs = [];
+const watchesLatency = mode === 'send' && +callersArg === 1;
+const send = () =>
+  new Promise((resolve) => {
+    append(value, resolve);
+    if (ready.length) drain();
+    else drainAtEndOfTurn();
+  });
+async function load(end) {
+  if (mode === 'send') {
+    await Promise.all(
+      Array.from({ length: +callersArg }, async () => {
+        let now = performance.now();
+        while (now < end) {
+          await send();
+          const before = now;
+          now = performance.now();
+          if (watchesLatency) latenciesMs.push(now - before);
+        }
+      }),
+    );
+    return;
+  }
   while (performance.now() < end) {
     for (let i = 0; i < 5000; i++) append(value);
     drain();
     do await turn();
     while (ready.length > 20);
   }
-  while (inFlight || ready.length) {
+  while (inFlight || ready.length || open?.count) {
     drain();
     await turn();
   }
 }
-const perSecond = Math.round(acknowledged / ((performance.now() - started) / 1000));
-console.log(`probe ${mode}${mode === 'send' ? ` ${callersArg} callers` : ''}: ${perSecond} records/s`);
+await load(performance.now() + 1000); // to warm up
+acknowledged = 0;
+latenciesMs.length = 0;
+const cpuBefore = process.cpuUsage();
+const started = performance.now();
+await load(started + +secondsArg * 1000);
+const elapsedMs = performance.now() - started;
+const { user, system } = process.cpuUsage(cpuBefore);
+latenciesMs.sort((a, b) => a - b);
+console.log(
+  JSON.stringify({
+    recordsPerSecond: Math.round(acknowledged / (elapsedMs / 1000)),
+    refused: 0,
+    cpuNsPerRecord: Math.round(((user + system) * 1000) / acknowledged),
+    rssMiB: Math.round(process.resourceUsage().maxRSS / 1024),
+    ...(watchesLatency ? { latencyUs: Math.round(latenciesMs[latenciesMs.length >> 1] * 1000) } : {}),
+  }),
+);
 process.exit(0);

@@ -1,11 +1,11 @@
-/** One client, one load, one process: `run-subject.ts CLIENT HOST:PORT TOPIC CALLERS|enqueue SECONDS VALUE_BYTES`. Prints JSON. */
+/** One client, one load, one process: `run-subject.ts CLIENT SETUP_AS_JSON CALLERS|enqueue SECONDS`. Prints JSON. */
 import { measure } from './load.ts';
-import { subjects } from './subjects.ts';
+import { type SubjectSetup, subjects } from './subjects.ts';
 
-const [name = '', bootstrap = '', topic = '', callers = '', seconds = '', valueBytes = ''] = process.argv.slice(2);
+const [name = '', setup = '', callers = '', seconds = ''] = process.argv.slice(2);
 const start = subjects[name];
 if (!start) throw new Error(`There is no client ${name}.`);
-const subject = await start({ bootstrap, topic, value: 'x'.repeat(Number(valueBytes)) });
+const subject = await start(JSON.parse(setup) as SubjectSetup);
 await subject.send(); // metadata, producer id, connections
 const warmUpSeconds = 1;
 const load = callers === 'enqueue' ? callers : Number(callers);

@@ -11,12 +11,14 @@ export interface ChaosClient {
 export interface ClientSetup {
   readonly bootstrap: readonly string[];
   readonly topic: string;
-  /** For producers that have such hooks. */
-  readonly hooks: ProducerHooks;
+  /** Default: what the client comes with. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** For telemetry, where the client is sendonce. */
+  readonly hooks?: ProducerHooks | undefined;
 }
 
-/** The same for every client, so that a lost reply costs all of them as long. */
-export const requestTimeoutMs = 5_000;
+export type StartChaosClient = (setup: ClientSetup) => Promise<ChaosClient>;
+
 export const closeTimeoutMs = 10_000;
 
 /** Waits for `closing`, but no longer than `closeTimeoutMs`: some clients wait for ever for what is pending. */

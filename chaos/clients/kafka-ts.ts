@@ -1,7 +1,7 @@
 import { createKafkaClient, setLogger } from 'kafka-ts';
-import { type ChaosClient, type ClientSetup, closeInTime, requestTimeoutMs } from './chaos-client.ts';
+import { type ChaosClient, type ClientSetup, closeInTime } from './chaos-client.ts';
 
-export async function startKafkaTs({ bootstrap, topic }: ClientSetup): Promise<ChaosClient> {
+export async function startKafkaTs({ bootstrap, topic, requestTimeoutMs }: ClientSetup): Promise<ChaosClient> {
   const quiet = () => {};
   setLogger({ debug: quiet, info: quiet, warn: quiet, error: quiet });
   const bootstrapServers = bootstrap.map((address) => {
@@ -11,7 +11,7 @@ export async function startKafkaTs({ bootstrap, topic }: ClientSetup): Promise<C
   const producer = createKafkaClient({
     clientId: 'chaos',
     bootstrapServers,
-    requestTimeout: requestTimeoutMs,
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeout: requestTimeoutMs }),
   }).createProducer({});
   return {
     send: (partition, value) => producer.send([{ topic, partition, value }]),

@@ -1,11 +1,11 @@
 import { Kafka, logLevel } from 'kafkajs';
-import { type ChaosClient, type ClientSetup, closeInTime, requestTimeoutMs } from './chaos-client.ts';
+import { type ChaosClient, type ClientSetup, closeInTime } from './chaos-client.ts';
 
-export async function startKafkajs({ bootstrap, topic }: ClientSetup): Promise<ChaosClient> {
+export async function startKafkajs({ bootstrap, topic, requestTimeoutMs }: ClientSetup): Promise<ChaosClient> {
   const kafka = new Kafka({
     brokers: [...bootstrap],
     clientId: 'chaos',
-    requestTimeout: requestTimeoutMs,
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeout: requestTimeoutMs }),
     logLevel: logLevel.NOTHING,
   });
   const producer = kafka.producer({ idempotent: true });

@@ -1,13 +1,13 @@
 import { Producer, stringSerializers } from '@platformatic/kafka';
-import { type ChaosClient, type ClientSetup, closeInTime, requestTimeoutMs } from './chaos-client.ts';
+import { type ChaosClient, type ClientSetup, closeInTime } from './chaos-client.ts';
 
-export async function startPlatformatic({ bootstrap, topic }: ClientSetup): Promise<ChaosClient> {
+export async function startPlatformatic({ bootstrap, topic, requestTimeoutMs }: ClientSetup): Promise<ChaosClient> {
   const producer = new Producer({
     clientId: 'chaos',
     bootstrapBrokers: [...bootstrap],
     idempotent: true,
     acks: -1,
-    requestTimeout: requestTimeoutMs,
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeout: requestTimeoutMs }),
     serializers: stringSerializers,
   });
   return {

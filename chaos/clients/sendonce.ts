@@ -1,10 +1,15 @@
 import { createProducer } from '@sendonce/producer-core';
 import { createKafkaTransport } from '@sendonce/transport-kafka';
-import { type ChaosClient, type ClientSetup, closeTimeoutMs, requestTimeoutMs } from './chaos-client.ts';
+import { type ChaosClient, type ClientSetup, closeTimeoutMs } from './chaos-client.ts';
 
-export async function startSendonce({ bootstrap, topic, hooks }: ClientSetup): Promise<ChaosClient> {
-  const transport = createKafkaTransport({ brokers: bootstrap, clientId: 'chaos' });
-  const producer = await createProducer({ transport, clientId: 'chaos', requestTimeoutMs, hooks });
+export async function startSendonce({ bootstrap, topic, requestTimeoutMs, hooks }: ClientSetup): Promise<ChaosClient> {
+  const producer = await createProducer({
+    transport: createKafkaTransport({ brokers: bootstrap, clientId: 'chaos' }),
+    clientId: 'chaos',
+    logger: { info: () => {}, warn: console.error },
+    ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+    ...(hooks === undefined ? {} : { hooks }),
+  });
   return {
     send: async (partition, value) => {
       await producer.send({ topic, partition, value });

@@ -1,12 +1,16 @@
-// The load of enqueue() with franz-go: main HOST:PORT TOPIC SECONDS VALUE_BYTES. Prints records per second.
+// The load of enqueue() with franz-go: main HOST:PORT,... TOPIC SECONDS VALUE_BYTES KEYS COMPRESSION. Prints JSON. KEYS 0: none.
+// COMPRESSION: none, zstd or lz4; then the values are JSON instead of one letter.
 package main
 
 import (
 	"context"
 	"fmt"
+	"math/rand"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,14 +20,34 @@ func main() {
 	seconds, _ := strconv.Atoi(os.Args[3])
 	valueBytes, _ := strconv.Atoi(os.Args[4])
 	client, err := kgo.NewClient(
-		kgo.SeedBrokers(os.Args[1]),
+		kgo.SeedBrokers(strings.Split(os.Args[1], ",")...),
 		kgo.DefaultProduceTopic(os.Args[2]),
-		kgo.ProducerBatchCompression(kgo.NoCompression()),
+		kgo.ProducerBatchCompression(codecs[os.Args[6]]),
 	)
 	if err != nil {
 		panic(err)
 	}
-	value := make([]byte, valueBytes)
+	keys, _ := strconv.Atoi(os.Args[5])
+	values := make([][]byte, 1)
+	if os.Args[6] != "none" {
+		values = make([][]byte, 1000)
+	}
+	for i := range values {
+		values[i] = jsonValue(valueBytes, len(values) > 1)
+	}
+	keyTexts := make([][]byte, keys)
+	for i := range keyTexts {
+		keyTexts[i] = []byte(fmt.Sprintf("account-%d", i))
+	}
+	next := 0
+	record := func() *kgo.Record {
+		next++
+		r := &kgo.Record{Value: values[next%len(values)]}
+		if keys > 0 {
+			r.Key = keyTexts[next%keys]
+		}
+		return r
+	}
 	ctx := context.Background()
 	var acknowledged atomic.Int64
 	run := func(length time.Duration) float64 {
@@ -31,7 +55,7 @@ func main() {
 		start := time.Now()
 		for time.Since(start) < length {
 			for i := 0; i < 1000; i++ {
-				client.Produce(ctx, &kgo.Record{Value: value}, func(_ *kgo.Record, err error) {
+				client.Produce(ctx, record(), func(_ *kgo.Record, err error) {
 					if err == nil {
 						acknowledged.Add(1)
 					}
@@ -44,6 +68,33 @@ func main() {
 		return float64(acknowledged.Load()) / time.Since(start).Seconds()
 	}
 	run(time.Second)
-	fmt.Printf("%.0f\n", run(time.Duration(seconds)*time.Second))
+	var before, after syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	rate := run(time.Duration(seconds) * time.Second)
+	syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+	cpu := cpuSeconds(&after) - cpuSeconds(&before)
+	fmt.Printf("{\"recordsPerSecond\":%.0f,\"refused\":0,\"cpuNsPerRecord\":%.0f,\"rssMiB\":%d}\n",
+		rate, cpu*1e9/float64(acknowledged.Load()), after.Maxrss/1024)
 	client.Close()
+}
+
+var codecs = map[string]kgo.CompressionCodec{
+	"none": kgo.NoCompression(),
+	"zstd": kgo.ZstdCompression(),
+	"lz4":  kgo.Lz4Compression(),
+}
+
+func cpuSeconds(u *syscall.Rusage) float64 {
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+func jsonValue(size int, isVaried bool) []byte {
+	if !isVaried {
+		return []byte(strings.Repeat("x", size))
+	}
+	text := "{"
+	for i := 0; len(text) < size; i++ {
+		text += fmt.Sprintf("\"field%d\":\"%08x\",", i, rand.Uint32())
+	}
+	return []byte(text[:size])
 }

@@ -17,3 +17,4 @@ export type { KafkaCluster, KafkaOptions, SecuredBootstrap } from './kafka/clust
 export { rawRequest } from './kafka/raw-request.ts';
 export { startKafka } from './kafka/start-kafka.ts';
 export { createTopics, type NewTopic, readAllRecords, type StoredRecord, withAdmin } from './kafka/topics.ts';
+export { cacheFolder } from './repository.ts';

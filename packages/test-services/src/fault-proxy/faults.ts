@@ -134,6 +134,8 @@ export function seededRandom(seed: number): () => number {
 /** Faults ordered one by one, and faults at random. */
 export class FaultPlan {
   readonly counts = new Map<FaultKind, number>();
+  /** Told of each fault as it happens, for a trace. */
+  onFault: ((kind: FaultKind, brokerId: number, apiKey: number) => void) | undefined;
   readonly #requests = new Map<number, number>();
   readonly #releases: (() => void)[] = [];
   #rules: Rule[] = [];
@@ -193,7 +195,10 @@ export class FaultPlan {
   next(direction: Direction, brokerId: number, apiKey: number): PlannedFault | undefined {
     if (direction === 'request') this.#requests.set(apiKey, this.requestsSeen(apiKey) + 1);
     const planned = this.#ordered(direction, brokerId, apiKey) ?? this.#atRandom(direction);
-    if (planned) this.counts.set(planned.kind, (this.counts.get(planned.kind) ?? 0) + 1);
+    if (planned) {
+      this.counts.set(planned.kind, (this.counts.get(planned.kind) ?? 0) + 1);
+      this.onFault?.(planned.kind, brokerId, apiKey);
+    }
     return planned;
   }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 
 export interface NewTopic {
@@ -17,6 +18,8 @@ export interface StoredRecord {
   readonly headers: Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
 }
 
+const leadersTimeoutMs = 30_000;
+const leadersPauseMs = 50;
 const retry = { initialRetryTime: 100, retries: 8 };
 
 function clientOf(bootstrap: readonly string[]): Kafka {
@@ -44,7 +47,8 @@ export async function withAdmin<T>(bootstrap: readonly string[], use: (admin: Ad
 export async function createTopics(bootstrap: readonly string[], topics: readonly NewTopic[]): Promise<void> {
   await withAdmin(bootstrap, async (admin) => {
     await admin.createTopics({
-      waitForLeaders: true,
+      // kafkajs would give up when the broker that it asks has not heard of the topic yet.
+      waitForLeaders: false,
       topics: topics.map(({ topic, partitions = 1, replicationFactor = 1, config = {} }) => ({
         topic,
         numPartitions: partitions,
@@ -52,9 +56,22 @@ export async function createTopics(bootstrap: readonly string[], topics: readonl
         configEntries: Object.entries(config).map(([name, value]) => ({ name, value: String(value) })),
       })),
     });
-    // The metadata may name a leader before that broker knows of it: only its own answer shows that it takes requests.
-    for (const { topic } of topics) await admin.fetchTopicOffsets(topic);
+    for (const { topic } of topics) await untilLeadersAnswer(admin, topic);
   });
+}
+
+/** The metadata may name a leader before that broker knows of it: only its own answer shows that it takes requests. */
+async function untilLeadersAnswer(admin: Admin, topic: string): Promise<void> {
+  const deadlineMs = performance.now() + leadersTimeoutMs;
+  for (;;) {
+    try {
+      await admin.fetchTopicOffsets(topic);
+      return;
+    } catch (error) {
+      if (performance.now() > deadlineMs) throw error;
+      await sleep(leadersPauseMs);
+    }
+  }
 }
 
 /** Every record that `topic` holds at the time of the call, by partition and offset, read by kafkajs's consumer. */

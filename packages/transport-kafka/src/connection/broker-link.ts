@@ -6,6 +6,7 @@ import { addressText, type BrokerAddress, type ConnectionOpener } from './connec
 import { negotiateVersions } from './handshake.ts';
 import { assertTransition, type LinkState } from './link-state.ts';
 import { renewAfterMs, retryRenewalAfterMs } from './session-renewal.ts';
+import { SilenceWatch } from './silence-watch.ts';
 
 export interface LinkOptions {
   readonly address: BrokerAddress;
@@ -20,6 +21,9 @@ export interface LinkOptions {
   /** How long before a session ends its successor is opened, at most. */
   readonly reauthenticationThresholdMs: number;
 }
+
+/** While something else is being found out. */
+const renewalPauseMs = 200;
 
 /**
  * The way to one broker: at most one connection in use, opened when the first call needs it. Calls reach the broker in the order
@@ -37,9 +41,15 @@ export class BrokerLink {
   #deadlineTimer: TimerHandle | undefined;
   #deadlineTimerAtMs = Number.POSITIVE_INFINITY;
   #renewalTimer: TimerHandle | undefined;
+  readonly #silence: SilenceWatch;
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    this.#silence = new SilenceWatch(
+      options.runtime,
+      () => this.#connection,
+      (connection, silenceMs) => this.#onSilent(connection, silenceMs),
+    );
     this.address = addressText(options.address);
   }
 
@@ -59,10 +69,11 @@ export class BrokerLink {
     if (deadlineMs < this.#deadlineTimerAtMs) this.#armDeadlineTimer(deadlineMs);
     if (
       this.#waiting.length === 0 &&
-      (state.name === 'ready' || state.name === 'renewing') &&
+      (state.name === 'ready' || state.name === 'renewing' || state.name === 'doubting') &&
       state.connection.canSend
     ) {
       state.connection.send(call);
+      this.#silence.start();
       return;
     }
     this.#waiting.push(call);
@@ -84,6 +95,7 @@ export class BrokerLink {
     const { runtime } = this.#options;
     if (this.#deadlineTimer !== undefined) runtime.cancel(this.#deadlineTimer);
     if (this.#renewalTimer !== undefined) runtime.cancel(this.#renewalTimer);
+    this.#silence.stop();
     this.#abort?.abort(error);
     if ('fresh' in old) old.fresh.close(error);
     if ('connection' in old) old.connection.close(maybeSent(error));
@@ -112,7 +124,9 @@ export class BrokerLink {
   async #openFirst(): Promise<void> {
     this.#go({ name: 'opening' });
     try {
-      this.#use(await this.#open());
+      const connection = await this.#open();
+      this.#scheduleRenewal(connection);
+      this.#use(connection);
     } catch (error) {
       this.#onOpenFailed(error as TransportError);
       throw error;
@@ -130,7 +144,7 @@ export class BrokerLink {
     this.#pump();
   }
 
-  /** A connection on which the versions are agreed. Its session's renewal is scheduled. */
+  /** A connection on which the versions are agreed. */
   async #open(): Promise<Connection> {
     const { address, opener, runtime, openTimeoutMs, versions } = this.#options;
     const abort = new AbortController();
@@ -159,7 +173,6 @@ export class BrokerLink {
           sent: 'no',
           code: 'CONNECTION_LOST',
         });
-      if (opened.sessionLifetimeMs > 0) this.#scheduleRenewal(opened.sessionLifetimeMs);
       return connection;
     } catch (error) {
       connection?.close(error as TransportError);
@@ -196,6 +209,7 @@ export class BrokerLink {
     let sent = 0;
     while (sent < this.#waiting.length && connection.canSend) connection.send(this.#waiting[sent++]!);
     this.#waiting.splice(0, sent);
+    if (sent > 0) this.#silence.start();
   }
 
   #onClosed(connection: Connection, error: TransportError): void {
@@ -216,6 +230,7 @@ export class BrokerLink {
         this.#go({ name: 'idle' });
         break;
       case 'renewing':
+      case 'doubting':
         this.#go({ name: 'opening' });
         break;
       case 'draining':
@@ -274,10 +289,66 @@ export class BrokerLink {
     });
   }
 
+  // ---- connections that say nothing
+
+  /** Another connection tells whether this one is dead or its broker busy. */
+  #onSilent(connection: Connection, silenceMs: number): void {
+    if (this.#state.name !== 'ready') return;
+    this.#go({ name: 'doubting', connection });
+    void this.#track(this.#openBeside(connection, connection.replies, silenceMs));
+  }
+
+  async #openBeside(doubted: Connection, replies: number, silenceMs: number): Promise<void> {
+    let fresh: Connection;
+    try {
+      fresh = await this.#open();
+    } catch (error) {
+      this.#onBesideFailed(doubted, replies, silenceMs, error as TransportError);
+      throw error;
+    }
+    if (this.#state.name === 'opening') {
+      // The old connection ended while we waited.
+      this.#scheduleRenewal(fresh);
+      this.#use(fresh);
+    } else if (this.#state.name !== 'doubting' || doubted.replies !== replies) {
+      fresh.close(closedError());
+      if (this.#state.name === 'doubting') this.#use(doubted);
+    } else {
+      this.#silence.gaveUp();
+      this.#scheduleRenewal(fresh);
+      this.#go({ name: 'ready', connection: fresh });
+      const error = this.#silentError(silenceMs, 'while it answered on another connection');
+      doubted.close(error);
+      this.#failWaiting(notSent(error));
+    }
+  }
+
+  /** A broker that answers neither here nor there: its partitions may have another leader by now, so the callers are told. */
+  #onBesideFailed(doubted: Connection, replies: number, silenceMs: number, error: TransportError): void {
+    if (this.#state.name !== 'doubting') {
+      this.#onOpenFailed(error);
+      return;
+    }
+    this.#use(doubted);
+    if (doubted.replies !== replies) return;
+    this.#silence.gaveUp();
+    // Refused credentials say nothing about a session that was let in before.
+    if (!error.retriable) return;
+    doubted.close(this.#silentError(silenceMs, `and let no other connection be opened (${error.message})`));
+  }
+
+  #silentError(silenceMs: number, how: string): TransportError {
+    return new TransportError(
+      `The connection to ${this.address} was dropped: the broker said nothing on it for ${Math.round(silenceMs)} ms, ${how}.`,
+      { sent: 'maybe', code: 'CONNECTION_LOST' },
+    );
+  }
+
   // ---- sessions that end (KIP-368)
 
-  #scheduleRenewal(sessionLifetimeMs: number): void {
+  #scheduleRenewal({ sessionLifetimeMs }: Connection): void {
     this.#cancelRenewal();
+    if (sessionLifetimeMs <= 0) return;
     const { runtime, reauthenticationThresholdMs } = this.#options;
     const endsAtMs = runtime.monotonicMs() + sessionLifetimeMs;
     const delayMs = renewAfterMs(sessionLifetimeMs, reauthenticationThresholdMs);
@@ -292,6 +363,11 @@ export class BrokerLink {
   #renew(endsAtMs: number): void {
     this.#renewalTimer = undefined;
     const state = this.#state;
+    if (state.name === 'doubting') {
+      // Whichever connection stays will be renewed: this one soon, or the other in its own time.
+      this.#renewalTimer = this.#options.runtime.schedule(renewalPauseMs, () => this.#renew(endsAtMs));
+      return;
+    }
     if (state.name !== 'ready') return;
     const { connection } = state;
     if (connection.replies <= 1 && connection.inFlight === 0) {
@@ -311,6 +387,7 @@ export class BrokerLink {
       this.#onRenewalFailed(error as TransportError, endsAtMs);
       throw error;
     }
+    this.#scheduleRenewal(fresh);
     // `opening`: the old connection was lost while we waited.
     if (this.#state.name === 'opening') this.#use(fresh);
     else if (this.#state.name === 'renewing') this.#startDraining(this.#state.connection, fresh);

@@ -83,6 +83,20 @@ export class Connection {
     return this.#replies;
   }
 
+  get isThrottled(): boolean {
+    return this.#isThrottled;
+  }
+
+  /** Bytes that the system has not taken yet. */
+  get bufferedBytes(): number {
+    return this.#options.opened.socket.writableLength;
+  }
+
+  /** Of the session, as the broker told when it began; 0 when it did not. */
+  get sessionLifetimeMs(): number {
+    return this.#options.opened.sessionLifetimeMs;
+  }
+
   /** The earliest deadline among the calls in flight; Infinity when there is none. */
   get earliestDeadlineMs(): number {
     let earliest = Number.POSITIVE_INFINITY;
