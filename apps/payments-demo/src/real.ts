@@ -19,6 +19,7 @@ await runUntilStopped(async () => {
       notifications: { redisUrl: services.redisUrl },
       port: settings.port,
       consumers: settings.consumers,
+      logger: { level: settings.logLevel },
     });
     say(`The payment system listens on ${system.url}. Ctrl-C stops it.`);
     return {

@@ -7,7 +7,10 @@ export interface Settings {
   readonly redisUrl?: string;
   /** Whether this process reads the topic too, or takes payments alone. */
   readonly consumers: boolean;
+  readonly logLevel: (typeof logLevels)[number];
 }
+
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
@@ -17,9 +20,10 @@ const defaultPort = 8080;
 
 /** @throws {SettingsError} naming the variable. No value is shown: a URL may hold a password. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
-  const { PORT, KAFKA_BROKERS, DATABASE_URL, REDIS_URL, CONSUMERS } = environment;
+  const { PORT, KAFKA_BROKERS, DATABASE_URL, REDIS_URL, CONSUMERS, LOG_LEVEL } = environment;
   return {
     consumers: CONSUMERS ? consumersOf(CONSUMERS) : true,
+    logLevel: LOG_LEVEL ? logLevelOf(LOG_LEVEL) : 'info',
     port: PORT ? portOf(PORT) : defaultPort,
     ...(KAFKA_BROKERS ? { kafkaBrokers: brokersOf(KAFKA_BROKERS) } : {}),
     ...(DATABASE_URL ? { databaseUrl: urlOf('DATABASE_URL', DATABASE_URL, ['postgres:', 'postgresql:']) } : {}),
@@ -31,6 +35,12 @@ function portOf(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : -1;
   if (port >= 0 && port <= 65_535) return port;
   throw new SettingsError('PORT must be a number from 0 (any free one) to 65535.');
+}
+
+function logLevelOf(text: string): Settings['logLevel'] {
+  const level = logLevels.find((each) => each === text);
+  if (level !== undefined) return level;
+  throw new SettingsError(`LOG_LEVEL must be one of ${logLevels.join(', ')}.`);
 }
 
 function consumersOf(text: string): boolean {

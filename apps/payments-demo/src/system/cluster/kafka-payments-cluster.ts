@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createKafkaTransport } from '@sendonce/transport-kafka';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { KafkaMember } from './kafka-member.ts';
@@ -12,6 +13,8 @@ export interface KafkaPaymentsClusterOptions {
 }
 
 const replicationFactorMax = 3;
+const leadersTimeoutMs = 20_000;
+const leadersPauseMs = 200;
 const retry = {
   initialRetryTime: 100,
   maxRetryTime: 1_000,
@@ -49,8 +52,7 @@ export function kafkaPaymentsCluster({ brokers, onConsumerProblem }: KafkaPaymen
             },
           ],
         });
-        // Metadata may name a leader before that broker knows of it: only its own answer shows that it takes requests.
-        await admin.fetchTopicOffsets(topic);
+        await leadersAnswer(admin, topic);
       }),
     join: (groupId, topic, handle) =>
       KafkaMember.join(kafka, { groupId, topic, handle, onProblem: (error) => onConsumerProblem?.(groupId, error) }),
@@ -69,6 +71,20 @@ export function kafkaPaymentsCluster({ brokers, onConsumerProblem }: KafkaPaymen
     batchesRecognised: () => null,
     close: async () => {},
   };
+}
+
+/** Metadata may name a leader before that broker knows of it: only its own answer shows that it takes requests. */
+async function leadersAnswer(admin: Admin, topic: string): Promise<void> {
+  const deadlineMs = performance.now() + leadersTimeoutMs;
+  for (;;) {
+    try {
+      await admin.fetchTopicOffsets(topic);
+      return;
+    } catch (error) {
+      if (performance.now() > deadlineMs) throw error;
+      await sleep(leadersPauseMs);
+    }
+  }
 }
 
 async function withAdmin<T>(kafka: Kafka, use: (admin: Admin) => Promise<T>): Promise<T> {
