@@ -51,6 +51,17 @@ describe(`${iterations} inputs a decoder, seed ${seed}`, async () => {
   test('M4: a damaged snapshot is refused, never half read', () => {
     expect(outcomesOf('snapshot')).toEqual(['SnapshotError', 'decoded']);
   });
+
+  test.each([
+    ['api-versions-reply', ['MalformedReplyError', 'decoded']],
+    ['init-producer-id-reply', ['MalformedReplyError', 'decoded']],
+    ['metadata-reply', ['MalformedReplyError', 'decoded']],
+    ['produce-reply', ['MalformedReplyError', 'decoded']],
+    ['sasl-authenticate-reply', ['MalformedReplyError', 'read']],
+    ['frames', ['FrameLengthError', 'read']],
+  ])('what a Kafka broker sends (%s) is read, or a typed error that costs the connection', (name, outcomes) => {
+    expect(outcomesOf(name)).toEqual(outcomes);
+  });
 });
 
 describe('the fuzzer', () => {

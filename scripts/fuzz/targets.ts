@@ -10,6 +10,7 @@ import { ProducerEntry } from '../../packages/transport-memory/src/producer-stat
 import { decodeSnapshot, encodeSnapshot, SnapshotError } from '../../packages/transport-memory/src/snapshot.ts';
 import { type Bombs, batchInput, compressedNow, soundBatch } from './batch-inputs.ts';
 import { mutated } from './byte-mutations.ts';
+import { kafkaReplyTargets } from './kafka-replies.ts';
 import type { RandomInput } from './random-input.ts';
 
 /** What decoders may take, small so that a breach shows. */
@@ -151,5 +152,6 @@ export async function fuzzTargets(): Promise<readonly FuzzTarget[]> {
     brokerTarget(codecs, bombs),
     ...codecs.map((codec) => codecTarget(codec, bombs)),
     snapshotTarget,
+    ...kafkaReplyTargets,
   ];
 }
