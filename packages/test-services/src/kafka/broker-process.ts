@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Guardian } from '../guardian.ts';
+import type { BrokerSignal, LastingCommand } from './programs.ts';
 
 /** `frozen` is a process that got SIGSTOP: its sockets stay open, and nothing answers. */
 export type BrokerState = 'stopped' | 'running' | 'frozen';
@@ -10,8 +11,7 @@ export interface BrokerProcessOptions {
   readonly brokerId: number;
   /** Holds `server.properties`; the broker's output goes to `broker.out` in it. */
   readonly folder: string;
-  readonly jars: string;
-  readonly jvmArgs: readonly string[];
+  readonly command: LastingCommand;
   readonly guardian: Guardian;
 }
 
@@ -42,22 +42,18 @@ export class BrokerProcess {
 
   start(): void {
     this.#expect('stopped', 'start');
-    const { folder, jars, jvmArgs, guardian, brokerId } = this.#options;
+    const { folder, command, guardian, brokerId } = this.#options;
     const output = openSync(join(folder, 'broker.out'), 'a');
     // Its own process group: Ctrl-C in the terminal must not end brokers before the test has read what it wants.
-    const child = spawn(
-      'java',
-      [...jvmArgs, '-cp', join(jars, '*'), 'kafka.Kafka', join(folder, 'server.properties')],
-      {
-        cwd: folder,
-        detached: true,
-        stdio: ['ignore', output, output],
-      },
-    );
+    const child = spawn(command.program, command.args, {
+      cwd: folder,
+      detached: true,
+      stdio: ['ignore', output, output],
+    });
     closeSync(output);
     child.unref();
     const name = `broker-${brokerId}`;
-    if (child.pid !== undefined) guardian.watch(name, child.pid);
+    if (child.pid !== undefined) guardian.watch(name, child.pid, command.container);
     this.#child = child;
     this.#state = 'running';
     this.#ended = new Promise((resolve) => {
@@ -74,20 +70,20 @@ export class BrokerProcess {
   /** SIGSTOP: the process stays, its sockets stay open, nothing is answered. */
   freeze(): void {
     this.#expect('running', 'freeze');
-    process.kill(this.pid, 'SIGSTOP');
+    this.#signal('SIGSTOP');
     this.#state = 'frozen';
   }
 
   resume(): void {
     this.#expect('frozen', 'resume');
-    process.kill(this.pid, 'SIGCONT');
+    this.#signal('SIGCONT');
     this.#state = 'running';
   }
 
   /** SIGKILL. Resolves when the process is gone. */
   async kill(): Promise<void> {
     if (this.#state === 'stopped') return;
-    process.kill(this.pid, 'SIGKILL');
+    this.#signal('SIGKILL');
     await this.#waitForEnd();
   }
 
@@ -95,9 +91,8 @@ export class BrokerProcess {
   async stop(timeoutMs: number): Promise<void> {
     if (this.#state === 'stopped') return;
     if (this.#state === 'frozen') this.resume();
-    const { pid } = this;
-    process.kill(pid, 'SIGTERM');
-    const timer = setTimeout(() => process.kill(pid, 'SIGKILL'), timeoutMs);
+    this.#signal('SIGTERM');
+    const timer = setTimeout(() => this.#signal('SIGKILL'), timeoutMs);
     await this.#waitForEnd();
     clearTimeout(timer);
   }
@@ -113,6 +108,10 @@ export class BrokerProcess {
   async #waitForEnd(): Promise<void> {
     this.#child?.ref();
     await this.#ended;
+  }
+
+  #signal(signal: BrokerSignal): void {
+    this.#options.command.signal(this.pid, signal);
   }
 
   #expect(state: BrokerState, action: string): void {

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { hasJavaAndMaven } from '../downloads.ts';
 import { type Guardian, startGuardian } from '../guardian.ts';
 import { pickPorts } from '../ports.ts';
 import { servicesFolder } from '../repository.ts';
 import { BrokerProcess, type BrokerState } from './broker-process.ts';
 import { type BrokerPorts, brokerProperties, type SecuredListeners } from './broker-properties.ts';
 import { type Certificates, makeCertificates } from './certificates.ts';
-import { type KafkaVersion, kafkaJars } from './jars.ts';
+import type { KafkaVersion } from './jars.ts';
+import { type KafkaPrograms, kafkaPrograms } from './programs.ts';
 import { waitUntilReady } from './readiness.ts';
 import { formatStorage } from './storage.ts';
 import { createTopics, type NewTopic, readAllRecords, type StoredRecord } from './topics.ts';
@@ -97,16 +97,12 @@ async function pickBrokerPorts(count: number): Promise<BrokerPorts[]> {
   });
 }
 
-/** Starts brokers from Maven Central's jars on loopback ports that it picks; resolves when every broker answers. */
+/** Starts brokers on loopback ports that it picks; resolves when every broker answers. */
 export async function startOwnKafka(options: KafkaOptions = {}): Promise<KafkaCluster> {
-  if (!hasJavaAndMaven()) {
-    throw new Error(
-      'Kafka for tests needs Java 17 or newer and Maven: install both (on Debian: apt-get install openjdk-17-jre-headless maven), or set KAFKA_BROKERS=HOST:PORT,… to use a cluster that is there.',
-    );
-  }
   const { brokers: count = 1, version = '4.1.1', advertise, secured } = options;
-  const jars = await kafkaJars(version);
-  const folder = join(servicesFolder, `kafka-${process.pid}-${randomBytes(4).toString('hex')}`);
+  const name = `kafka-${process.pid}-${randomBytes(4).toString('hex')}`;
+  const folder = join(servicesFolder, name);
+  const programs = await kafkaPrograms(version, folder);
   mkdirSync(folder, { recursive: true });
   const guardian = startGuardian(folder);
   try {
@@ -137,13 +133,14 @@ export async function startOwnKafka(options: KafkaOptions = {}): Promise<KafkaCl
           overrides: options.config,
         });
         writeFileSync(propertiesFile, text);
-        await formatStorage(jars, propertiesFile, clusterId, [...toolJvmArgs, ...loggingArgs], secured?.users);
-        return new BrokerProcess({ brokerId, folder: brokerFolder, jars, jvmArgs, guardian });
+        await formatStorage(programs, propertiesFile, clusterId, [...toolJvmArgs, ...loggingArgs], secured?.users);
+        const command = programs.broker(`${name}-broker-${brokerId}`, jvmArgs, propertiesFile);
+        return new BrokerProcess({ brokerId, folder: brokerFolder, command, guardian });
       }),
     );
     const cluster = new OwnKafkaCluster({
       folder,
-      jars,
+      programs,
       guardian,
       processes,
       ports,
@@ -161,7 +158,7 @@ export async function startOwnKafka(options: KafkaOptions = {}): Promise<KafkaCl
 
 interface OwnClusterParts {
   readonly folder: string;
-  readonly jars: string;
+  readonly programs: KafkaPrograms;
   readonly guardian: Guardian;
   readonly processes: readonly BrokerProcess[];
   readonly ports: readonly BrokerPorts[];
@@ -242,9 +239,9 @@ class OwnKafkaCluster implements KafkaCluster {
   }
 
   async runTool(mainClass: string, args: readonly string[], input = ''): Promise<string> {
-    const { jars, loggingArgs } = this.#parts;
-    const command = [...toolJvmArgs, ...loggingArgs, '-cp', join(jars, '*'), mainClass, ...args];
-    const running = promisify(execFile)('java', command, { maxBuffer: maxToolOutputBytes });
+    const { programs, loggingArgs } = this.#parts;
+    const command = programs.tool([...toolJvmArgs, ...loggingArgs], mainClass, args);
+    const running = promisify(execFile)(command.program, [...command.args], { maxBuffer: maxToolOutputBytes });
     running.child.stdin?.end(input);
     return (await running).stdout;
   }

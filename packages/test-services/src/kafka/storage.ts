@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { KafkaPrograms } from './programs.ts';
 
 const scramMechanisms = ['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
 
 /** Writes a KRaft broker's first files (`kafka.tools.StorageTool format`), users of SCRAM included. */
 export async function formatStorage(
-  jars: string,
+  programs: KafkaPrograms,
   propertiesFile: string,
   clusterId: string,
   jvmArgs: readonly string[],
@@ -15,17 +15,7 @@ export async function formatStorage(
   const scram = Object.entries(users).flatMap(([name, password]) =>
     scramMechanisms.flatMap((mechanism) => ['--add-scram', `${mechanism}=[name=${name},password=${password}]`]),
   );
-  const args = [
-    ...jvmArgs,
-    '-cp',
-    join(jars, '*'),
-    'kafka.tools.StorageTool',
-    'format',
-    '-t',
-    clusterId,
-    '-c',
-    propertiesFile,
-    ...scram,
-  ];
-  await promisify(execFile)('java', args);
+  const args = ['format', '-t', clusterId, '-c', propertiesFile, ...scram];
+  const command = programs.tool(jvmArgs, 'kafka.tools.StorageTool', args);
+  await promisify(execFile)(command.program, [...command.args]);
 }
