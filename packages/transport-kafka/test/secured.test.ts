@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { createProducer, type ProducerHooks } from '@sendonce/producer-core';
 import { type KafkaCluster, startFaultProxy, startKafka } from '@sendonce/test-services';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tlsOpener } from '../examples/tls-opener.ts';
 import { createKafkaTransport, type KafkaTransportOptions } from '../src/index.ts';
 
 const password = 'correct-horse-battery';
@@ -83,6 +84,7 @@ function everythingIn(error: unknown): string {
 describe('TLS and SASL on a real broker', () => {
   test.each<[string, Listener, () => Access]>([
     ['TLS', 'tls', trusted],
+    ['TLS by an opener of one’s own', 'tls', () => ({ connectionOpener: tlsOpener(trusted().ssl) })],
     ['SASL PLAIN', 'sasl', () => user('plain')],
     ['SCRAM-SHA-256', 'sasl', () => user('scram-sha-256')],
     ['SCRAM-SHA-512 over TLS', 'saslTls', () => ({ ...user('scram-sha-512'), ...trusted() })],
