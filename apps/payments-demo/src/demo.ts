@@ -5,6 +5,7 @@ import { noPauses, readersPace } from './narration/pace.ts';
 import type { Printer, WalkthroughSummary } from './narration/script.ts';
 import { TextPrinter, type TextStream } from './narration/text-printer.ts';
 import { scenes } from './scenes/index.ts';
+import { storm } from './scenes/storm.ts';
 import { runWalkthrough, Verdict } from './walkthrough.ts';
 
 /** What a process gives the demo. */
@@ -58,7 +59,7 @@ async function play(demo: DemoArguments, printer: Printer, signal: AbortSignal):
   // Loaded only here: the walkthrough itself needs no Kafka client.
   const { playKafkaStorm } = await import('./kafka/kafka-storm.ts');
   const verdict = new Verdict();
-  printer.sceneStarts(scenes.length - 1, 'The storm, on a real broker');
+  printer.sceneStarts(scenes.indexOf(storm), 'The storm, on a real broker');
   const narration = new Narration((item) => {
     printer.item(item);
     verdict.note(item);

@@ -23,7 +23,7 @@ describe('the demo as a command', () => {
   it('shows every scene, plainly when piped, and ends with status 0', async () => {
     const { status, stdout, stderr } = await run('--fast');
     expect(stderr).toBe('');
-    expect(stdout).toMatch(/Scene 0 .*Scene 8 .*All \d+ checks held\.\n$/s);
+    expect(stdout).toMatch(/Scene 0 .*Scene 9 .*All \d+ checks held\.\n$/s);
     expect(stdout).not.toContain('\u001b');
     expect(status).toBe(0);
   });
@@ -39,7 +39,7 @@ describe('the demo as a command', () => {
   });
 
   it.each([
-    [['--scene', '99'], /--scene takes a whole number from 0 to 8/],
+    [['--scene', '99'], /--scene takes a whole number from 0 to 9/],
     [['--sede', '1'], /--sede/],
     [['--kafka', 'nowhere'], /--kafka takes HOST:PORT/],
   ])('%j is answered with what to write, on stderr, and status 2', async (args, message) => {

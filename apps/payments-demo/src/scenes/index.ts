@@ -6,6 +6,7 @@ import { fiveInFlight } from './five-in-flight.ts';
 import { noSilentFallback } from './no-silent-fallback.ts';
 import type { Scene } from './stage.ts';
 import { storm } from './storm.ts';
+import { theBoundaryClosed } from './the-boundary-closed.ts';
 import { theProblem } from './the-problem.ts';
 import { workedExample } from './worked-example.ts';
 
@@ -20,4 +21,5 @@ export const scenes: readonly Scene[] = [
   expiry,
   churn,
   storm,
+  theBoundaryClosed,
 ];

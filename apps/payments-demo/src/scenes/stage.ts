@@ -6,6 +6,8 @@ import type { ScriptItem } from '../narration/script.ts';
 
 export interface Scene {
   readonly title: string;
+  /** Plays on the platform's clock: the stage's runtime stands still. For what does real input and output. */
+  readonly inRealTime?: true;
   /** Plays the scene on the stage's runtime, and checks what it claims. */
   readonly play: (stage: Stage) => Promise<void>;
 }
@@ -48,7 +50,8 @@ export async function playScene(
 ): Promise<readonly ScriptItem[]> {
   const stage = new Stage(seed, hooksOn);
   try {
-    await stage.runtime.runUntilSettled(scene.play(stage));
+    const playing = scene.play(stage);
+    await (scene.inRealTime ? playing : stage.runtime.runUntilSettled(playing));
   } catch (error) {
     const { name, message } = error as Error;
     stage.check('the scene came to its end', false, `${name}: ${message}`);

@@ -44,10 +44,6 @@ export function paymentRoutes(app: FastifyInstance, { desk, requests, database }
     '/payments',
     { schema: { body: orderSchema, headers: keySchema } },
     async (request, reply) => {
-      const { from, to } = request.body;
-      if (from === to) {
-        return reply.code(400).send(errorBody('INVALID_REQUEST', 'body/to must be another account than body/from'));
-      }
       const { payment, replayed } = await desk.pay(request.body, request.headers['idempotency-key']);
       reply.code(201).header('location', `/payments/${payment.paymentId}`);
       if (replayed) reply.header('idempotency-replayed', 'true');

@@ -12,8 +12,8 @@ const keepAliveTimeoutMs = 5_000;
 const maxHeaderBytes = 8_192;
 
 export interface ApiServerOptions {
-  /** pino's options, a logger, or false. */
-  readonly logger: Pick<FastifyServerOptions, 'logger' | 'loggerInstance'>;
+  /** True, pino's options, or false. */
+  readonly logger: Exclude<FastifyServerOptions['logger'], undefined>;
   readonly requestTimeoutMs?: number | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface ApiServerOptions {
 export async function createApiServer(options: ApiServerOptions): Promise<FastifyInstance> {
   const timeoutMs = options.requestTimeoutMs ?? requestTimeoutMs;
   const app = fastify({
-    ...options.logger,
+    logger: options.logger,
     bodyLimit: bodyLimitBytes,
     requestTimeout: timeoutMs,
     connectionTimeout: 0,

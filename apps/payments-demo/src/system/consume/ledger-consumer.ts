@@ -25,6 +25,7 @@ export function createLedgerConsumer({ cluster, database, events, hooks }: Ledge
     name: 'ledger',
     cluster,
     events,
+    dedup,
     process: (record) =>
       dedup.process(record, async ({ value }, { client }) => {
         const payment = readPayment(value);

@@ -25,6 +25,7 @@ export function createNotificationConsumer({ cluster, keys, send, events, hooks 
     name: 'notifications',
     cluster,
     events,
+    dedup,
     process: (record) =>
       dedup.process(record, async ({ value }) => {
         const { paymentId } = readPayment(value);

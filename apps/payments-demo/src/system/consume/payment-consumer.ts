@@ -8,6 +8,8 @@ export interface PaymentConsumerOptions<R> {
   readonly name: ConsumerName;
   readonly cluster: PaymentsCluster;
   readonly events: SystemEventEmitter;
+  /** What `process` uses; closed with the consumer. */
+  readonly dedup: { close(): Promise<void> };
   /** Processes one record, once for its business key. */
   readonly process: (record: ConsumedRecord) => Promise<Outcome<R>>;
   /** The effect of this record was done, now, for the first time. */
@@ -65,9 +67,10 @@ export class PaymentConsumer<R> {
     if (this.#state === 'doomed') await this.#crash.promise;
   }
 
-  /** Finishes the record in hand, commits, leaves the group. */
+  /** Finishes the record in hand, commits, leaves the group; for good. */
   async close(): Promise<void> {
     await this.#member?.close();
+    await this.#options.dedup.close();
     this.#member = null;
     this.#state = 'stopped';
     this.#crash.resolve();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DeliveryError, type RecordMetadata } from '@sendonce/producer-core';
 import type { Place, SystemEventEmitter } from '../events.ts';
 import { type Payment, type PaymentOrder, paymentRecord } from '../payment.ts';
-import { AccountUnknownError, KeyReusedError, UnavailableError } from './payment-errors.ts';
+import { AccountUnknownError, KeyReusedError, SameAccountError, UnavailableError } from './payment-errors.ts';
 import type { PaymentProducer } from './payment-producer.ts';
 import { type PaymentRequest, type PaymentRequests, UnknownAccountError } from './payment-requests.ts';
 
@@ -39,6 +39,7 @@ export class PaymentDesk {
 
   /** @throws {PaymentError} */
   async pay(order: PaymentOrder, key: string): Promise<Acceptance> {
+    if (order.from === order.to) throw new SameAccountError();
     const request = await this.#note(order, key);
     if (!isSameOrder(request.payment, order)) throw new KeyReusedError();
     const { payment } = request;

@@ -6,6 +6,15 @@ export abstract class PaymentError extends Error {
   readonly retriable: boolean = false;
 }
 
+export class SameAccountError extends PaymentError {
+  override readonly name = 'SameAccountError';
+  readonly code = 'INVALID_REQUEST';
+  readonly statusCode = 400;
+  constructor() {
+    super('A payment goes from one account to another.');
+  }
+}
+
 /** The key was used before, for another payment. */
 export class KeyReusedError extends PaymentError {
   override readonly name = 'KeyReusedError';
