@@ -39,6 +39,17 @@ export function dumpLog(log: PartitionLog): DumpRow[] {
   return rows;
 }
 
+/** The last rows of {@link dumpLog}, at most `count`, at a cost that does not grow with the log. */
+export function dumpNewest(log: PartitionLog, count: number): DumpRow[] {
+  const batches = log.newestBatches(count);
+  let position = log.sizeBytes - batches.reduce((bytes, { sizeBytes }) => bytes + sizeBytes, 0);
+  return batches.map((batch) => {
+    const row = dumpBatch(batch, position);
+    position += batch.sizeBytes;
+    return row;
+  });
+}
+
 function dumpBatch(batch: LogBatch, position: number): DumpRow {
   const { header, bytes } = batch;
   return {

@@ -1,6 +1,6 @@
 import { ConfigError } from '@sendonce/producer-core/transport';
 import type { Controller } from './controller.ts';
-import { type DumpRow, dumpLog } from './dump.ts';
+import { type DumpRow, dumpLog, dumpNewest } from './dump.ts';
 import type { Partition } from './partition.ts';
 import type { PartitionMember } from './partition-member.ts';
 import type { NotebookBatch, ProducerEntry } from './producer-state.ts';
@@ -65,9 +65,10 @@ export class PartitionHandle {
     return this.#member().replica.log.logEndOffset;
   }
 
-  /** Batch headers. */
-  log(brokerId?: number): DumpRow[] {
-    return dumpLog(this.#member(brokerId).replica.log);
+  /** Batch headers. `newest`: only so many of the last ones, for logs that grow long. */
+  log(brokerId?: number, { newest }: { readonly newest?: number } = {}): DumpRow[] {
+    const { log } = this.#member(brokerId).replica;
+    return newest === undefined ? dumpLog(log) : dumpNewest(log, newest);
   }
 
   /** The stored bytes of each batch. Not to be changed: every replica has the same ones. */

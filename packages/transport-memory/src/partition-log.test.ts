@@ -50,6 +50,7 @@ describe('a log', () => {
           }
           const readable = model.filter(({ lastOffset }) => lastOffset >= logStartOffset);
           expect([...log.batches()]).toEqual(readable);
+          for (const count of [1, 3]) expect(log.newestBatches(count)).toEqual(readable.slice(-count));
           expect(log.logStartOffset).toBe(logStartOffset);
           for (const batch of readable) {
             expect(log.batchesFrom(batch.lastOffset).next().value).toBe(batch);

@@ -99,6 +99,14 @@ export class PartitionLog {
     return this.batchesFrom(this.#logStartOffset);
   }
 
+  /** At most `count` of the last batches that hold a record which can still be read, oldest first. */
+  newestBatches(count: number): LogBatch[] {
+    const newest: LogBatch[] = [];
+    for (let at = this.#segments.length - 1; at >= 0 && newest.length < count; at--)
+      newest.unshift(...this.#segments[at]!.batches.slice(newest.length - count));
+    return newest.filter(({ nextOffset }) => nextOffset > this.#logStartOffset);
+  }
+
   /**
    * Where this log stops agreeing with one whose last epoch is `leaderEpoch`: the largest epoch here that is not newer, and
    * the offset after its last record (Kafka's OffsetsForLeaderEpoch).

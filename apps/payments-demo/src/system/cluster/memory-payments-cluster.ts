@@ -1,13 +1,21 @@
 import { decodeRecordBatch } from '@sendonce/producer-core/record-batch';
-import type { MemoryCluster, MemoryConsumer, ConsumedRecord as MemoryRecord } from '@sendonce/transport-memory';
+import type {
+  MemoryCluster,
+  MemoryConsumer,
+  ConsumedRecord as MemoryRecord,
+  MemoryTransportOptions,
+} from '@sendonce/transport-memory';
 import type { ConsumedRecord, GroupMember, PaymentsCluster, RecordHandler } from './payments-cluster.ts';
 
-/** A cluster in this process, which others may look into and break meanwhile. */
-export function memoryPaymentsCluster(cluster: MemoryCluster): PaymentsCluster {
+/**
+ * A cluster in this process, which others may look into and break meanwhile.
+ * @param times How long a broker may take to let a client in, and to say who leads.
+ */
+export function memoryPaymentsCluster(cluster: MemoryCluster, times: MemoryTransportOptions = {}): PaymentsCluster {
   const partitionsOf = new Map<string, number>();
   return {
     kind: 'memory',
-    transport: () => cluster.transport(),
+    transport: () => cluster.transport(times),
     async ensureTopic(topic, partitions) {
       partitionsOf.set(topic, partitions);
       if (!hasTopic(cluster, topic)) cluster.createTopic(topic, { partitions, minInsyncReplicas: 2 });
