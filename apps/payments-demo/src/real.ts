@@ -1,3 +1,5 @@
+import { Lab } from './lab/lab.ts';
+import { pagePlugin } from './page/index.ts';
 import { runUntilStopped } from './start/run.ts';
 import { provideServices } from './start/services.ts';
 import { readSettings } from './start/settings.ts';
@@ -19,9 +21,10 @@ await runUntilStopped(async () => {
       notifications: { redisUrl: services.redisUrl },
       port: settings.port,
       consumers: settings.consumers,
+      instruments: [(running) => pagePlugin(new Lab({ system: running, cluster: null }))],
       logger: { level: settings.logLevel },
     });
-    say(`The payment system listens on ${system.url}. Ctrl-C stops it.`);
+    say(`Open ${system.url} in a browser. The API is there too: POST /payments. Ctrl-C stops it.`);
     return {
       close: async () => {
         await system.close();

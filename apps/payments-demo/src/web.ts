@@ -1,4 +1,6 @@
-import { createMemoryCluster } from '@sendonce/transport-memory';
+import { Lab } from './lab/lab.ts';
+import { createLabCluster, watchableTimes } from './lab/lab-cluster.ts';
+import { pagePlugin } from './page/index.ts';
 import { runUntilStopped } from './start/run.ts';
 import { readSettings } from './start/settings.ts';
 import { memoryPaymentsCluster } from './system/cluster/memory-payments-cluster.ts';
@@ -7,13 +9,17 @@ import { startPaymentSystem } from './system/payment-system.ts';
 /** `npm run demo:web`: broker, database and keys in this process; nothing to install. */
 await runUntilStopped(async () => {
   const { port } = readSettings(process.env);
+  const cluster = createLabCluster();
+  const { requestTimeoutMs, deliveryTimeoutMs } = watchableTimes;
   const system = await startPaymentSystem({
-    cluster: memoryPaymentsCluster(createMemoryCluster({ brokers: 3 })),
+    cluster: memoryPaymentsCluster(cluster, { requestTimeoutMs, connectTimeoutMs: requestTimeoutMs }),
     database: 'pglite',
     notifications: 'memory',
     port,
     logger: false,
+    times: { requestTimeoutMs, deliveryTimeoutMs },
+    instruments: [(running) => pagePlugin(new Lab({ system: running, cluster }))],
   });
-  process.stdout.write(`The payment system listens on ${system.url}. Ctrl-C stops it.\n`);
+  process.stdout.write(`Open ${system.url} in a browser. The API is there too: POST /payments. Ctrl-C stops it.\n`);
   return system;
 });
