@@ -3,8 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { type Setting, settings } from './settings.ts';
 
-// What telemetry costs: CPU nanoseconds a record, and records a second, for each setting; the best of several rounds, in which the settings take
-// turns, since a busy machine only ever makes things slower.
+// What telemetry costs: CPU nanoseconds a record, and records a second, for each setting. In each round all settings take turns, from another one on,
+// and each is compared with `none` of the same round, since a busy machine slows a round as a whole. The report shows medians over the rounds, and
+// between which values half of the rounds lie.
 //
 //   node --conditions=@sendonce/source bench/otel/main.ts [--rounds 5] [--seconds 2] [--callers 2000] [--kafka] [--only roots-1%,…]
 
@@ -25,17 +26,21 @@ interface Figures {
 }
 
 const worker = fileURLToPath(new URL('worker.ts', import.meta.url));
+const withoutHookCalls = new URL('without-hook-calls.ts', import.meta.url).href;
 
 async function measure(setting: Setting, brokers: string | null): Promise<Figures> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--conditions=@sendonce/source',
+    ...(setting === 'stripped' ? [`--import=${withoutHookCalls}`] : []),
     worker,
     `--setting=${setting}`,
     `--callers=${values.callers}`,
     `--seconds=${values.seconds}`,
     ...(brokers === null ? [] : [`--brokers=${brokers}`]),
   ]);
-  return JSON.parse(stdout) as Figures;
+  const figures = JSON.parse(stdout) as Figures;
+  if (figures.hookFailures > 0) throw new Error(`${setting}: ${figures.hookFailures} hook failures`);
+  return figures;
 }
 
 async function kafka() {
@@ -45,31 +50,50 @@ async function kafka() {
   return cluster;
 }
 
+function quantile(numbers: readonly number[], share: number): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const at = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(at)]!;
+  return below + (sorted[Math.ceil(at)]! - below) * (at - Math.floor(at));
+}
+
+const percent = (ratio: number): string => `${ratio >= 1 ? '+' : '−'}${Math.abs((ratio - 1) * 100).toFixed(1)} %`;
+const spread = (ratios: readonly number[]): string =>
+  `${percent(quantile(ratios, 0.5))} (${percent(quantile(ratios, 0.25))} to ${percent(quantile(ratios, 0.75))})`;
+
 const cluster = values.kafka ? await kafka() : null;
-const best = new Map<Setting, Figures>();
+const chosen = [...new Set<Setting>(['none', ...(values.only.split(',') as Setting[])])];
+const rounds: Map<Setting, Figures>[] = [];
 for (let round = 0; round < Number(values.rounds); round++) {
-  for (const setting of new Set<Setting>(['none', ...(values.only.split(',') as Setting[])])) {
-    const figures = await measure(setting, cluster?.bootstrap.join(',') ?? null);
-    if (figures.hookFailures > 0) throw new Error(`${setting}: ${figures.hookFailures} hook failures`);
-    const before = best.get(setting);
-    best.set(setting, {
-      hookFailures: 0,
-      recordsPerSecond: Math.max(figures.recordsPerSecond, before?.recordsPerSecond ?? 0),
-      cpuNsPerRecord: Math.min(figures.cpuNsPerRecord, before?.cpuNsPerRecord ?? Number.POSITIVE_INFINITY),
-    });
+  const figures = new Map<Setting, Figures>();
+  for (let turn = 0; turn < chosen.length; turn++) {
+    const setting = chosen[(round + turn) % chosen.length]!;
+    figures.set(setting, await measure(setting, cluster?.bootstrap.join(',') ?? null));
   }
+  rounds.push(figures);
 }
 await cluster?.stop();
 
-const base = best.get('none')!;
 console.log(
-  `${values.callers} callers, one record each, 100 bytes, ${cluster === null ? 'no broker' : 'Kafka on this machine'}`,
+  `${values.callers} callers, one record each, 100 bytes, ${cluster === null ? 'no broker' : 'Kafka on this machine'}, ${rounds.length} rounds`,
 );
-for (const [setting, { recordsPerSecond, cpuNsPerRecord }] of best) {
-  const share = ((recordsPerSecond / base.recordsPerSecond) * 100).toFixed(1);
-  const added = Math.round(cpuNsPerRecord - base.cpuNsPerRecord);
-  console.log(
-    `${settings[setting].padEnd(52)} ${Math.round(recordsPerSecond).toLocaleString('en').padStart(11)} records/s (${share} %) ` +
-      `${Math.round(cpuNsPerRecord).toString().padStart(6)} ns CPU a record (${added >= 0 ? '+' : ''}${added})`,
-  );
-}
+console.table(
+  Object.fromEntries(
+    chosen.map((setting) => {
+      const all = rounds.map((round) => round.get(setting)!);
+      const base = rounds.map((round) => round.get('none')!);
+      const median = (of: (figures: Figures) => number): number => Math.round(quantile(all.map(of), 0.5));
+      return [
+        settings[setting],
+        {
+          'CPU ns a record': median(({ cpuNsPerRecord }) => cpuNsPerRecord),
+          'records/s': median(({ recordsPerSecond }) => recordsPerSecond),
+          'CPU, of none': spread(all.map(({ cpuNsPerRecord }, round) => cpuNsPerRecord / base[round]!.cpuNsPerRecord)),
+          'records/s, of none': spread(
+            all.map(({ recordsPerSecond }, round) => recordsPerSecond / base[round]!.recordsPerSecond),
+          ),
+        },
+      ];
+    }),
+  ),
+);

@@ -1,6 +1,8 @@
-/** What is measured, in the order of the report. `none` is what the others are compared with. */
+/** What is measured, in the order of the report. `none` is what the others are compared with; `again` is the same, and shows the noise. */
 export const settings = {
   none: 'no hooks',
+  again: 'no hooks, once more: the noise',
+  stripped: 'no hooks, in a producer without its calls of hooks',
   'no-sdk': 'hooks, no SDK',
   'roots-1%': 'sampler keeps 1 %, records sent outside any trace',
   'roots-all': 'sampler keeps all, records sent outside any trace',
@@ -9,3 +11,6 @@ export const settings = {
 } as const;
 
 export type Setting = keyof typeof settings;
+
+/** No hooks are given to the producer. */
+export const bare: ReadonlySet<Setting> = new Set(['none', 'again', 'stripped']);

@@ -13,7 +13,7 @@ import {
 import { createTelemetry } from '@sendonce/otel';
 import { createProducer, type Producer } from '@sendonce/producer-core';
 import { immediateTransport } from './immediate-transport.ts';
-import type { Setting } from './settings.ts';
+import { bare, type Setting } from './settings.ts';
 
 /** One measurement in a process of its own, so that none is compiled by what another one did. Prints one line of JSON. */
 const { values } = parseArgs({
@@ -58,7 +58,7 @@ if (setting !== 'no-sdk') {
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 1_000 });
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
 }
-const telemetry = setting === 'none' ? null : createTelemetry();
+const telemetry = bare.has(setting) ? null : createTelemetry();
 
 async function transport() {
   if (values.brokers === undefined) return immediateTransport();

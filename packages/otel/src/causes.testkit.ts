@@ -192,6 +192,16 @@ export const causes: Readonly<Record<string, Cause>> = {
       await Promise.all([first, send()]);
     }),
   ),
+  'The topic was deleted and made again': onStage(
+    {},
+    afterOne(async ({ cluster, send, wait }) => {
+      cluster.deleteTopic(topic);
+      const sent = send();
+      await wait(300);
+      cluster.createTopic(topic);
+      await sent;
+    }),
+  ),
   'An unclean election': onStage(
     { cluster: { topics: { [topic]: { minInsyncReplicas: 1 } } } },
     afterOne(async ({ cluster, send, wait }) => {

@@ -193,6 +193,10 @@ export class ProducerMetrics {
       case 'data-loss-suspected':
         this.#metrics.count('dataLossSuspected', 1, this.#topics.of(event.topic), event.trigger);
         break;
+      case 'topic-recreated':
+        // What was acknowledged before is gone: one more way to lose it.
+        this.#metrics.count('dataLossSuspected', 1, this.#topics.of(event.topic), event.type);
+        break;
       case 'retries-unprotected':
         this.#metrics.count('retriesUnprotected', 1, this.#topics.of(event.topic));
         break;
