@@ -1,5 +1,6 @@
 import type { KafkaBehindProxy } from '@sendonce/test-services';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { countSpans } from '../span-count.ts';
 import { runStorm, startStormCluster } from '../storm.ts';
 
 const minutes = 1;
@@ -21,9 +22,10 @@ test.each([
   ['a seed that is always the same', 20_261],
   ['a fresh seed', Math.floor(Math.random() * 1_000_000)],
 ])(
-  'a minute of faults on three real brokers, %s (%i): default options, every record acknowledged, stored once, in order',
+  'a minute of faults on three real brokers, %s (%i): default options and telemetry on, every record acknowledged, stored once, in order, and every span ended',
   async (_, seed) => {
-    const report = await runStorm(cluster, { client: 'sendonce', seed, minutes, rate });
+    const spans = countSpans();
+    const report = await runStorm(cluster, { client: 'sendonce', seed, minutes, rate, hooks: spans.hooks });
     const { acknowledged, duplicates, lost, disorder, failedNotStored, failedUnknown, pending } = report.audit;
     const what = `npm run chaos -- --seed ${seed} --minutes ${minutes} --rate ${rate}: ${JSON.stringify(report)}`;
     expect({ acknowledged, duplicates, lost, disorder, failedNotStored, failedUnknown, pending }, what).toEqual({
@@ -36,6 +38,9 @@ test.each([
       pending: 0,
     });
     expect(report.recoveryMs, what).toBeLessThan(longestRecoveryMs);
+    expect(spans.ended, `of ${spans.started} spans`).toBe(spans.started);
+    expect(spans.byName.get('send'), what).toBe(minutes * 60 * rate);
+    expect(spans.byName.get('attempt'), what).toBeGreaterThan(spans.byName.get('produce')!);
     // It did storm.
     expect(sum(report.faults, ['frozen', 'killed']), what).toBeGreaterThan(0);
     expect(sum(report.faults, ['lose-request', 'lose-reply']), what).toBeGreaterThan(0);
