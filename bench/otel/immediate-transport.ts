@@ -1,8 +1,16 @@
 import type { Transport } from '@sendonce/producer-core/transport';
 
+/** In a record batch. */
+const lastOffsetDeltaAt = 23;
+
 /** A cluster that stores everything at the end of the turn: what is left is the producer's own cost. */
 export function immediateTransport(): Transport {
-  let offset = 0n;
+  let offset = 0;
+  const take = (batch: Uint8Array): bigint => {
+    const baseOffset = BigInt(offset);
+    offset += new DataView(batch.buffer, batch.byteOffset).getInt32(lastOffsetDeltaAt) + 1;
+    return baseOffset;
+  };
   return {
     connect: async () => {},
     close: async () => {},
@@ -19,11 +27,11 @@ export function immediateTransport(): Transport {
       new Promise((resolve) => {
         setImmediate(() =>
           resolve(
-            partitions.map(({ topic, partition }) => ({
+            partitions.map(({ topic, partition, batch }) => ({
               topic,
               partition,
               errorCode: 0,
-              baseOffset: offset++,
+              baseOffset: take(batch),
               logAppendTimeMs: -1,
               logStartOffset: 0n,
             })),

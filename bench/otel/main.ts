@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
-import { type Setting, settings } from './settings.ts';
+import { baseOf, type Setting, settings } from './settings.ts';
 
 // What telemetry costs: CPU nanoseconds a record, and records a second, for each setting. In each round all settings take turns, from another one on,
-// and each is compared with `none` of the same round, since a busy machine slows a round as a whole. The report shows medians over the rounds, and
+// and each is compared with the same application without hooks in the same round, since a busy machine slows a round as a whole. The report shows medians over the rounds, and
 // between which values half of the rounds lie.
 //
 //   node --conditions=@sendonce/source bench/otel/main.ts [--rounds 5] [--seconds 2] [--callers 2000] [--kafka] [--only roots-1%,…]
@@ -62,7 +62,7 @@ const spread = (ratios: readonly number[]): string =>
   `${percent(quantile(ratios, 0.5))} (${percent(quantile(ratios, 0.25))} to ${percent(quantile(ratios, 0.75))})`;
 
 const cluster = values.kafka ? await kafka() : null;
-const chosen = [...new Set<Setting>(['none', ...(values.only.split(',') as Setting[])])];
+const chosen = [...new Set((values.only.split(',') as Setting[]).flatMap((setting) => [baseOf(setting), setting]))];
 const rounds: Map<Setting, Figures>[] = [];
 for (let round = 0; round < Number(values.rounds); round++) {
   const figures = new Map<Setting, Figures>();
@@ -81,15 +81,17 @@ console.table(
   Object.fromEntries(
     chosen.map((setting) => {
       const all = rounds.map((round) => round.get(setting)!);
-      const base = rounds.map((round) => round.get('none')!);
+      const base = rounds.map((round) => round.get(baseOf(setting))!);
       const median = (of: (figures: Figures) => number): number => Math.round(quantile(all.map(of), 0.5));
       return [
         settings[setting],
         {
           'CPU ns a record': median(({ cpuNsPerRecord }) => cpuNsPerRecord),
           'records/s': median(({ recordsPerSecond }) => recordsPerSecond),
-          'CPU, of none': spread(all.map(({ cpuNsPerRecord }, round) => cpuNsPerRecord / base[round]!.cpuNsPerRecord)),
-          'records/s, of none': spread(
+          'CPU, against no hooks': spread(
+            all.map(({ cpuNsPerRecord }, round) => cpuNsPerRecord / base[round]!.cpuNsPerRecord),
+          ),
+          'records/s, against no hooks': spread(
             all.map(({ recordsPerSecond }, round) => recordsPerSecond / base[round]!.recordsPerSecond),
           ),
         },

@@ -30,9 +30,9 @@ const callers = Number(values.callers);
 const value = 'x'.repeat(100);
 const { topic } = values;
 
-/** The application's part, the same in every setting with an SDK, `none` included: a context of its own around each record. */
+/** The application's part, the same in every setting: a context around each record. */
 const traces = 4_096;
-const oneInRequests: Partial<Record<Setting, number>> = { 'requests-1%': 100, 'requests-all': 1 };
+const oneInRequests: Partial<Record<Setting, number>> = { requests: 100, 'requests-1%': 100, 'requests-all': 1 };
 const oneIn = oneInRequests[setting];
 const contexts = Array.from({ length: traces }, (_, index) => {
   if (oneIn === undefined) return ROOT_CONTEXT;
@@ -45,7 +45,8 @@ const contexts = Array.from({ length: traces }, (_, index) => {
   });
 });
 
-if (setting !== 'no-sdk') {
+const withoutSdk: ReadonlySet<Setting> = new Set(['none', 'again', 'stripped', 'no-sdk']);
+if (!withoutSdk.has(setting)) {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(
     new CompositePropagator({ propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()] }),

@@ -88,6 +88,8 @@ export class ProducerBatch extends Deadline {
 
   #firsts: SettlerFirst[] | null = null;
   #seconds: SettlerSecond[] = [];
+  /** Whether any second is a number, as it is of a record that is watched. */
+  #hasPlaces = false;
   #timestamps: number[] = [];
 
   constructor(
@@ -130,6 +132,7 @@ export class ProducerBatch extends Deadline {
       this.#seconds = new Array<SettlerSecond>(this.recordCount - 1).fill(undefined);
       this.#timestamps = new Array<number>(this.recordCount - 1).fill(0);
     }
+    if (typeof second === 'number') this.#hasPlaces = true;
     this.#firsts.push(first);
     this.#seconds.push(second);
     this.#timestamps.push(timestampMs);
@@ -138,6 +141,7 @@ export class ProducerBatch extends Deadline {
   /** Takes over the settlers of `[from, to)` of a batch that is split (C11, MESSAGE_TOO_LARGE). */
   inheritSettlers(whole: ProducerBatch, from: number, to: number): void {
     if (whole.#firsts === null) return;
+    this.#hasPlaces = whole.#hasPlaces;
     this.#firsts = whole.#firsts.slice(from, to);
     this.#seconds = whole.#seconds.slice(from, to);
     this.#timestamps = whole.#timestamps.slice(from, to);
@@ -145,7 +149,7 @@ export class ProducerBatch extends Deadline {
 
   /** Visits what hooks watch among its records, in their order. */
   eachWatched(visit: (watch: RecordWatch) => void): void {
-    if (this.#firsts === null) return;
+    if (this.#firsts === null || !this.#hasPlaces) return;
     for (let index = 0; index < this.#firsts.length; index++) {
       // Most records have no number here, and that is quicker to see.
       if (typeof this.#seconds[index] !== 'number') continue;
