@@ -153,6 +153,7 @@ describe('a process span', () => {
     const { dedup, spans } = bench();
     await dedup.process({ ...message('a'), headers: { 'idempotency-key': 'a' } }, async () => {});
     await dedup.process(message('b', { headers: { traceparent: '00-nonsense' } }), async () => {});
+    await dedup.process(message('c', { headers: { traceparent: Buffer.from([0xff, 0, 0xfe]) } }), async () => {});
     for (const span of spans.named('process payments')) {
       expect(span.parentSpanContext).toBeUndefined();
       expect(span.links).toEqual([]);
