@@ -97,6 +97,12 @@ async function pickBrokerPorts(count: number): Promise<BrokerPorts[]> {
   });
 }
 
+/** 22 letters, the first not a dash: Kafka's tool would take that for an option. */
+function newClusterId(): string {
+  const id = randomBytes(16).toString('base64url');
+  return id.startsWith('-') ? newClusterId() : id;
+}
+
 /** Starts brokers on loopback ports that it picks; resolves when every broker answers. */
 export async function startOwnKafka(options: KafkaOptions = {}): Promise<KafkaCluster> {
   const { brokers: count = 1, version = '4.1.1', advertise, secured } = options;
@@ -115,7 +121,7 @@ export async function startOwnKafka(options: KafkaOptions = {}): Promise<KafkaCl
     const certificates = secured ? makeCertificates(folder) : undefined;
     const ports = await pickBrokerPorts(count);
     const jvmArgs = [...(options.jvmArgs ?? defaultJvmArgs), ...loggingArgs];
-    const clusterId = randomBytes(16).toString('base64url');
+    const clusterId = newClusterId();
     const voters = ports.map(({ controller }, i) => ({ brokerId: i + 1, controllerPort: controller }));
     const processes = await Promise.all(
       ports.map(async (own, i) => {
