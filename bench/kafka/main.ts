@@ -1,10 +1,11 @@
 /**
  * Clients side by side on one real cluster, each in a process of its own:
  *
- *   npm run bench:kafka -- [--seconds 6] [--value-bytes 100] [--loads 2000,10,1,enqueue] [--only NAME,NAME]
- *                          [--tls] [--compression zstd|lz4] [--brokers 3] [--partitions 100]
+ *   npm run bench:kafka -- [--seconds 5] [--value-bytes 100] [--loads 2000,10,1,enqueue] [--only NAME,NAME]
+ *                          [--rounds 3] [--tls] [--compression zstd|lz4] [--brokers 3] [--partitions 100]
  *
- * With three brokers topics have three replicas. Says at the end which bars hold.
+ * The clients take turns, as many times as there are rounds, and the best of each counts: what else the machine does then disturbs
+ * all of them alike (kafkajs, platformatic and java: once). With three brokers topics have three replicas. Says at the end which bars hold.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +19,8 @@ import { subjects } from './subjects.ts';
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '6' },
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
     'value-bytes': { type: 'string', default: '100' },
     loads: { type: 'string', default: '2000,10,1,enqueue' },
     only: { type: 'string' },
@@ -29,6 +31,7 @@ const { values } = parseArgs({
   },
 });
 const { seconds, tls, compression } = values;
+const rounds = Number(values.rounds);
 const [valueBytes, partitions] = [Number(values['value-bytes']), Number(values.partitions)];
 const brokers = values.brokers === '3' ? 3 : 1;
 if (compression !== undefined && compression !== 'zstd' && compression !== 'lz4')
@@ -97,32 +100,43 @@ const what = [
   ...(tls ? ['TLS'] : []),
   ...(compression === undefined ? [] : [compression]),
 ];
-console.log(`Node ${process.version}, ${what.join(', ')}, ${seconds} s each, acks all, idempotence on\n`);
+console.log(
+  `Node ${process.version}, ${what.join(', ')}, the best of ${rounds} times ${seconds} s, acks all, idempotence on\n`,
+);
 console.log(
   '| load | client | records/s | of the probe | refused | median latency µs | client CPU ns/record | client RSS MiB | broker CPU cores |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |',
 );
+/** So far behind that another round would change nothing. */
+const measuredOnce = new Set(['kafkajs', 'platformatic', 'java']);
 const rows = new Map<Load, Map<string, Row>>();
+
+function print(load: Load, name: string, row: Row, limit: Row | undefined): void {
+  const cells = [
+    load === 'enqueue' ? 'no wait' : `${load} caller${load === '1' ? '' : 's'}`,
+    name,
+    shown(row.recordsPerSecond),
+    limit === undefined ? '' : `${Math.round((100 * row.recordsPerSecond) / limit.recordsPerSecond)} %`,
+    shown(row.refused),
+    shown(row.latencyUs),
+    shown(row.cpuNsPerRecord),
+    shown(row.rssMiB),
+    row.brokerCores?.toFixed(2) ?? '',
+  ];
+  console.log(`| ${cells.join(' | ')} |`);
+}
+
 try {
   for (const load of loads) {
-    const ofLoad = new Map<string, Row>();
-    rows.set(load, ofLoad);
-    for (const [name, measure] of entriesOf(load)) {
-      const row = await onFreshTopic(`bench-${load}-${name}`, measure);
-      ofLoad.set(name, row);
-      const limit = ofLoad.get('probe')?.recordsPerSecond;
-      const cells = [
-        load === 'enqueue' ? 'no wait' : `${load} caller${load === '1' ? '' : 's'}`,
-        name,
-        shown(row.recordsPerSecond),
-        limit === undefined ? '' : `${Math.round((100 * row.recordsPerSecond) / limit)} %`,
-        shown(row.refused),
-        shown(row.latencyUs),
-        shown(row.cpuNsPerRecord),
-        shown(row.rssMiB),
-        row.brokerCores?.toFixed(2) ?? '',
-      ];
-      console.log(`| ${cells.join(' | ')} |`);
+    const best = new Map<string, Row>();
+    rows.set(load, best);
+    for (let round = 0; round < rounds; round++) {
+      for (const [name, measure] of entriesOf(load)) {
+        if (round > 0 && measuredOnce.has(name)) continue;
+        const row = await onFreshTopic(`bench-${load}-${name}-${round}`, measure);
+        if (row.recordsPerSecond > (best.get(name)?.recordsPerSecond ?? 0)) best.set(name, row);
+      }
     }
+    for (const [name, row] of best) print(load, name, row, best.get('probe'));
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
