@@ -192,6 +192,21 @@ export const causes: Readonly<Record<string, Cause>> = {
       await Promise.all([first, send()]);
     }),
   ),
+  'The log went back, and the broker had forgotten the producer': onStage(
+    { cluster: { profile: 'kafka-4', topics: { [topic]: { minInsyncReplicas: 1 } } } },
+    async ({ cluster, send, wait }) => {
+      const { leader } = cluster.partition(topic, 0);
+      const others = [1, 2, 3].filter((id) => id !== leader);
+      for (const id of others) cluster.broker(id).kill();
+      await wait(100);
+      for (let index = 0; index < 3; index++) await send();
+      cluster.broker(leader).kill();
+      cluster.broker(others[0]!).restart();
+      await wait(100);
+      cluster.partition(topic, 0).uncleanElection(others[0]);
+      await send();
+    },
+  ),
   'The topic was deleted and made again': onStage(
     {},
     afterOne(async ({ cluster, send, wait }) => {
