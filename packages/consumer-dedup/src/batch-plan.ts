@@ -31,15 +31,24 @@ export function isEntry<M>(read: Read<M>): read is Entry<M> {
  * order, so that two of them can't wait for each other (rule D5, R6), and asks for each key once (R5).
  */
 export function groupByKey<M>(reads: readonly Read<M>[]): KeyGroup<M>[] {
-  const groups = new Map<string, Entry<M> & { repeats: Entry<M>[] }>();
+  const groups = new Map<string, GrowingGroup<M>>();
   for (const read of reads) {
     if (!isEntry(read)) continue;
     const name = read.key.toString('latin1');
     const group = groups.get(name);
-    if (group === undefined) groups.set(name, { ...read, repeats: [] });
-    else group.repeats.push(read);
+    if (group === undefined) {
+      // Field by field: spread costs more than all the rest of this loop.
+      const { message, index, key, fingerprint, source, note } = read;
+      groups.set(name, { message, index, key, fingerprint, source, note, name, repeats: [] });
+    } else group.repeats.push(read);
   }
-  return [...groups.values()].sort((a, b) => Buffer.compare(a.key, b.key));
+  // Latin-1 names compare as their bytes do.
+  return [...groups.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+interface GrowingGroup<M> extends Entry<M> {
+  readonly name: string;
+  readonly repeats: Entry<M>[];
 }
 
 /** The outcome of an entry whose key was processed before. */
@@ -78,16 +87,15 @@ export function spread<M, R>(
   groups: readonly KeyGroup<M>[],
   found: ReadonlyMap<KeyGroup<M>, GroupOutcome<R>>,
 ): Outcome<R>[] {
-  const byEntry = new Map<Entry<M> | string, Outcome<R>>();
+  const outcomes = reads.map((read) => (isEntry(read) ? null : read)) as Outcome<R>[];
   for (const group of groups) {
     const { outcome, record } = found.get(group)!;
-    byEntry.set(group.key.toString('latin1'), outcome);
-    for (const repeat of group.repeats) byEntry.set(repeat, record === null ? outcome : repeatOf(repeat, record));
+    outcomes[group.index] = outcome;
+    for (const repeat of group.repeats) {
+      outcomes[repeat.index] = record === null ? outcome : repeatOf(repeat, record);
+    }
   }
-  return reads.map((read) => {
-    if (!isEntry(read)) return read;
-    return byEntry.get(read) ?? byEntry.get(read.key.toString('latin1'))!;
-  });
+  return outcomes;
 }
 
 /**

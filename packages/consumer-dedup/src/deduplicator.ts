@@ -211,7 +211,7 @@ class StoreDeduplicator<S extends DedupStore, M extends ConsumedMessage> impleme
     const sources = messages.map((message) => readSource(message, at));
     const watches = watchMessages(this.#settings.hooks, messages, (index) => placeOf(sources[index]!));
     const reads = messages.map((message, index) =>
-      this.#read(message, sources[index]!, index, noteOf(watches?.[index])),
+      this.#read(message, sources[index]!, index, watches === null ? null : noteOf(watches[index])),
     );
     const groups = groupByKey(reads);
     const job: Job<T, R, Context> = {

@@ -61,6 +61,7 @@ function onlyHeaderValue(message: ConsumedMessage, name: string): Uint8Array | s
   const values = headerValues(message.headers, name).filter((value) => value !== null && value !== undefined);
   const first = values[0];
   if (first === undefined) return null;
+  if (values.length === 1) return first;
   const bytes = keyBytes(first);
   if (values.some((value) => !keyBytes(value).equals(bytes))) {
     throw new KeyError(

@@ -51,6 +51,10 @@ type HeaderObject = Readonly<Record<string, HeaderValue | readonly HeaderValue[]
 /** The values of the header `name`, in order; `undefined` or `null` for one without a value. Kafka's header names are case-sensitive and may repeat. */
 export function headerValues(headers: MessageHeaders | null | undefined, name: string): HeaderValue[] {
   if (headers === null || headers === undefined) return [];
+  if (!isArray(headers) && !(headers instanceof Map)) {
+    const value = ownValue(headers as HeaderObject, name);
+    return isArray(value) ? [...value] : [value as HeaderValue];
+  }
   const found: HeaderValue[] = [];
   const take = (value: HeaderValue | readonly HeaderValue[]): void => {
     if (Array.isArray(value)) found.push(...value);
@@ -58,12 +62,12 @@ export function headerValues(headers: MessageHeaders | null | undefined, name: s
   };
   if (headers instanceof Map) {
     for (const [key, value] of headers) if (nameOf(key) === name) take(value);
-  } else if (isArray(headers)) {
-    for (const header of headers) {
-      if (!isArray(header)) take(ownValue(header as HeaderObject, name));
-      else if (nameOf(header[0] as string | Uint8Array) === name) take(header[1] as HeaderValue);
-    }
-  } else take(ownValue(headers as HeaderObject, name));
+    return found;
+  }
+  for (const header of headers as readonly unknown[]) {
+    if (!isArray(header)) take(ownValue(header as HeaderObject, name));
+    else if (nameOf(header[0] as string | Uint8Array) === name) take(header[1] as HeaderValue);
+  }
   return found;
 }
 

@@ -124,21 +124,41 @@ describe('D8: keys stay unique across the boundary of generations', () => {
     expect(rows).toEqual([{ count: 0 }]);
   });
 
-  it('a key is known through two more generations and forgotten after the third, whose table is emptied', async () => {
+  it('a key is known through one more generation and forgotten after the second, whose table is emptied', async () => {
     const dedup = consumer();
     await dedup.process(messageOf('a', { offset: 7n }), () => 'kept');
     const statuses: string[] = [];
     const steps: string[] = [];
-    for (let generation = 1; generation <= 3; generation++) {
+    for (let generation = 1; generation <= 2; generation++) {
       await letTimePass();
       for (let step = await store.maintain(); step !== 'none'; step = await store.maintain()) {
         steps.push(step);
         if (step === 'advanced') statuses.push((await dedup.process(messageOf('a'), () => undefined)).status);
       }
     }
-    expect(statuses).toEqual(['duplicate', 'duplicate', 'processed']);
+    expect(statuses).toEqual(['duplicate', 'processed']);
     const rotation = ['overlap-begun', 'advanced', 'cleared'];
-    expect(steps).toEqual([...rotation, ...rotation, ...rotation]);
+    expect(steps).toEqual([...rotation, ...rotation]);
+  });
+
+  it('claims go by the index alone, new keys and known ones, with plans that were made while the tables were empty', async () => {
+    const dedup = consumer();
+    const batch = (from: number) => Array.from({ length: 100 }, (_, index) => messageOf(`k${from + index}`));
+    for (let generation = 0; generation < 2; generation++) {
+      for (let from = 0; from < 1000; from += 50) await dedup.processBatch(batch(from), () => undefined);
+      await letTimePass();
+      await store.maintain();
+      await dedup.processBatch(batch(950), () => undefined);
+      await store.maintain();
+    }
+    // What each connection has counted is in the view when the connection has ended.
+    await pool.end();
+    pool = new pg.Pool({ connectionString: service.url, max: 40 });
+    const { rows } = await pool.query(
+      `SELECT sum(seq_tup_read)::int AS read_without_index, sum(idx_scan)::int > 0 AS by_index FROM pg_stat_user_tables WHERE relname LIKE $1`,
+      [`${table}_keys_%`],
+    );
+    expect(rows).toEqual([{ read_without_index: 0, by_index: true }]);
   });
 
   it('results and conflicts are known from an overlap and from older generations alike', async () => {

@@ -1,5 +1,5 @@
 import { DedupConfigError } from '../errors.ts';
-import { EPOCH_LOCKS, GENERATION_TABLES } from './generations.ts';
+import { EPOCH_LOCKS, EPOCH_PHASES, GENERATION_TABLES } from './generations.ts';
 
 /** Quoted and schema-qualified names of all that the store keeps in the database. */
 export interface TableNames {
@@ -11,6 +11,8 @@ export interface TableNames {
   /** Empty; their locks say which epochs have transactions. */
   readonly epochs: readonly string[];
   readonly offsets: string;
+  /** The functions that claim, one for each phase of the epochs. */
+  readonly claims: readonly string[];
   /** The name as configured. */
   readonly configured: string;
 }
@@ -43,6 +45,7 @@ export function tableNames(configured: string = DEFAULT_TABLE): TableNames {
     state: name('_state'),
     epochs: Array.from({ length: EPOCH_LOCKS }, (_, index) => name(`_epoch_${index}`)),
     offsets: name('_offsets'),
+    claims: Array.from({ length: EPOCH_PHASES }, (_, phase) => name(`_claim_${phase}`)),
     configured,
   };
 }

@@ -1,3 +1,5 @@
+import { claimFunction } from './claim-function.ts';
+import { EPOCH_PHASES } from './generations.ts';
 import type { TableNames } from './names.ts';
 
 /** Stored beside the data, so that a newer package can tell what it finds. */
@@ -9,9 +11,10 @@ const INITIAL_RETENTION_MS = 604_800_000;
 /**
  * Everything the store needs, for PostgreSQL 13 and later. Can be run again without harm.
  *
- * Generations are only inserted into and truncated, so vacuuming them would find nothing to do.
+ * The key comes first in its index: it tells rows apart, and nearly all comparisons end with it. Generations are only inserted into and truncated, so vacuuming them would find nothing to do.
  */
-export function schemaSql({ keys, view, state, epochs, offsets }: TableNames): string {
+export function schemaSql(names: TableNames): string {
+  const { keys, view, state, epochs, offsets } = names;
   return `${keys
     .map(
       (table) => `CREATE TABLE IF NOT EXISTS ${table} (
@@ -24,7 +27,7 @@ export function schemaSql({ keys, view, state, epochs, offsets }: TableNames): s
   processed_at timestamptz NOT NULL DEFAULT now(),
   note text,
   result text,
-  PRIMARY KEY (namespace, key)
+  PRIMARY KEY (key, namespace)
 ) WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false);
 `,
     )
@@ -54,5 +57,6 @@ CREATE TABLE IF NOT EXISTS ${offsets} (
 
 CREATE OR REPLACE VIEW ${view} AS
 ${keys.map((table) => `SELECT namespace, key, fingerprint, topic, partition, "offset", processed_at, note, result FROM ${table}`).join('\nUNION ALL\n')};
-`;
+
+${Array.from({ length: EPOCH_PHASES }, (_, phase) => claimFunction(names, phase)).join('\n')}`;
 }

@@ -1,8 +1,8 @@
 /** PostgreSQL's error codes that something here depends on. */
 const RETRY_STATES = new Set(['40001', '40P01']);
 const LOCK_NOT_AVAILABLE = '55P03';
-/** Undefined table, schema or column, insufficient privilege: nothing that waiting would change. */
-const SETUP_STATES = new Set(['42P01', '3F000', '42703', '42501']);
+/** Undefined table, function, schema or column, insufficient privilege: nothing that waiting would change. */
+const SETUP_STATES = new Set(['42P01', '42883', '3F000', '42703', '42501']);
 /** Connection exceptions, and the server shutting down: what was asked last may have been done. */
 const CONNECTION_STATES = /^(08|57P)/;
 const MAX_CAUSES = 10;

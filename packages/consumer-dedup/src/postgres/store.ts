@@ -7,14 +7,14 @@ import type {
   TransactionSettings,
   TransactionStore,
 } from '../store.ts';
-import type { Begun, Database, IsolationLevel, Row } from './database.ts';
-import { lockOf, tablesInUse } from './generations.ts';
+import type { Begun, Database, IsolationLevel, OpenTransaction } from './database.ts';
+import { lockOf } from './generations.ts';
 import { maintain } from './maintenance.ts';
 import { type TableNames, tableNames } from './names.ts';
 import { SCHEMA_VERSION, schemaSql } from './schema.ts';
 import { isRefusal, wantsRetry } from './sql-state.ts';
 import { type ClaimStatements, claimStatements, type OffsetStatements, offsetStatements } from './statements.ts';
-import { explain, PostgresTransaction } from './transaction.ts';
+import { explain, PostgresTransaction, StaleEpoch } from './transaction.ts';
 
 export interface PostgresStoreOptions {
   /** `name` or `schema.name`: what the names of all tables begin with. `sendonce_dedup` by default. */
@@ -41,6 +41,15 @@ const MAX_STALE_EPOCHS = 20;
 /** Serializes concurrent `ensureSchema`: CREATE TABLE IF NOT EXISTS fails when two run at the same moment. */
 const SCHEMA_LOCK = 7_310_582_441;
 
+interface EpochInUse {
+  readonly epoch: number;
+  readonly statements: ClaimStatements;
+}
+
+function epochOf(names: TableNames, epoch: number): EpochInUse {
+  return { epoch, statements: claimStatements(names, epoch) };
+}
+
 /** The store on a {@link Database}, which is all that tells PostgreSQL and PGlite apart. */
 export class DatabaseStore<Client> implements PostgresStore<Client> {
   readonly kind = 'transaction';
@@ -50,8 +59,7 @@ export class DatabaseStore<Client> implements PostgresStore<Client> {
   readonly #maxAttempts: number;
   readonly #offsetStatements: OffsetStatements;
   /** The last known; a transaction that finds another one begins again. */
-  #epoch = 0;
-  #claims: { readonly epoch: number; readonly statements: ClaimStatements } | null = null;
+  #epochInUse: EpochInUse;
 
   constructor(database: Database<Client>, options: PostgresStoreOptions) {
     const { table, isolationLevel = 'read committed', maxAttempts = 10, ...unknown } = options;
@@ -71,6 +79,7 @@ export class DatabaseStore<Client> implements PostgresStore<Client> {
     this.#isolationLevel = isolationLevel;
     this.#maxAttempts = maxAttempts;
     this.#offsetStatements = offsetStatements(this.#names);
+    this.#epochInUse = epochOf(this.#names, 0);
   }
 
   get name(): string {
@@ -95,7 +104,7 @@ export class DatabaseStore<Client> implements PostgresStore<Client> {
       if ((server as number) < MIN_SERVER_VERSION) {
         throw new StoreSetupError(`PostgreSQL ${server} is too old; 13 is the oldest that works`);
       }
-      this.#epoch = epoch as number;
+      this.#moveTo(epoch as number);
       await open.query(
         `UPDATE ${state} SET retention_ms = $1 WHERE retention_ms < $1`,
         [String(retentionMs)],
@@ -108,14 +117,19 @@ export class DatabaseStore<Client> implements PostgresStore<Client> {
     settings: TransactionSettings,
     work: (transaction: DedupTransaction<Client>) => Promise<T>,
   ): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1, staleEpochs = 0; ; ) {
       try {
         return await this.#once(settings, attempt, work);
       } catch (error) {
+        if (error instanceof StaleEpoch) {
+          if (++staleEpochs < MAX_STALE_EPOCHS) continue;
+          throw new StoreUnavailableError('the epoch of the tables changed again and again; nothing was committed');
+        }
         if (!wantsRetry(error) || attempt >= this.#maxAttempts) throw error;
         settings.onRetry(attempt, error);
       }
       const backoffMs = Math.min(RETRY_BACKOFF_MS * 2 ** attempt, RETRY_BACKOFF_MAX_MS);
+      attempt++;
       // Two that ended each other must not meet again.
       await delay(backoffMs * (0.5 + Math.random()));
     }
@@ -126,12 +140,14 @@ export class DatabaseStore<Client> implements PostgresStore<Client> {
     attempt: number,
     work: (transaction: DedupTransaction<Client>) => Promise<T>,
   ): Promise<T> {
-    const { open, transaction } = await this.#begin(settings, attempt);
+    const { epoch, statements } = this.#epochInUse;
+    const open = await this.#begin(settings, epoch);
     let result: T;
     try {
-      result = await work(transaction);
+      result = await work(new PostgresTransaction(open, attempt, settings, epoch, statements, this.#offsetStatements));
     } catch (error) {
       await open.rollback();
+      if (error instanceof StaleEpoch) this.#moveTo(error.epoch);
       throw error;
     }
     let end: 'committed' | 'ended';
@@ -154,52 +170,26 @@ export class DatabaseStore<Client> implements PostgresStore<Client> {
     return result;
   }
 
-  async #begin(
-    settings: TransactionSettings,
-    attempt: number,
-  ): Promise<{ open: Begun<Client>['open']; transaction: PostgresTransaction<Client> }> {
-    const { waitMs, storeTimeoutMs: timeoutMs } = settings;
-    for (let stale = 0; stale < MAX_STALE_EPOCHS; stale++) {
-      const epoch = this.#epoch;
-      const { open, preamble } = await this.#database
-        .begin({ isolationLevel: this.#isolationLevel, preamble: this.#preamble(epoch, waitMs), timeoutMs, waitMs })
-        .catch((error: unknown) => {
-          throw explain(error);
-        });
-      const row = preamble[1]?.[0] as Row;
-      if (row.epoch === epoch) {
-        const start = { startedAtMs: row.started_at_ms as number, lockTimeout: row.lock_timeout as string };
-        const statements = this.#statementsOf(epoch);
-        return {
-          open,
-          transaction: new PostgresTransaction(open, start, attempt, settings, statements, this.#offsetStatements),
-        };
-      }
-      await open.rollback();
-      this.#epoch = row.epoch as number;
-    }
-    throw new StoreUnavailableError('the epoch of the tables changed again and again; nothing was committed');
-  }
-
   /**
    * The lock comes first, and LOCK TABLE takes no snapshot: what is read after it is true for as long as the lock is held,
-   * at every isolation level. The epoch is read under it; only if it is the one the lock is for may the transaction go on.
+   * at every isolation level. The claim reads the epoch under it, and does nothing when it is not the one the lock is for.
    */
-  #preamble(epoch: number, waitMs: number): string {
-    const { epochs, state } = this.#names;
-    return [
-      `LOCK TABLE ${epochs[lockOf(epoch)]} IN ACCESS SHARE MODE`,
-      `SELECT epoch::float8 AS epoch, extract(epoch FROM now())::float8 * 1000 AS started_at_ms, current_setting('lock_timeout') AS lock_timeout FROM ${state}`,
-      // 0 would mean no limit.
-      `SET LOCAL lock_timeout = ${Math.max(1, waitMs)}`,
-    ].join('; ');
+  async #begin({ waitMs, storeTimeoutMs }: TransactionSettings, epoch: number): Promise<OpenTransaction<Client>> {
+    try {
+      const { open } = await this.#database.begin({
+        isolationLevel: this.#isolationLevel,
+        preamble: `LOCK TABLE ${this.#names.epochs[lockOf(epoch)]} IN ACCESS SHARE MODE`,
+        timeoutMs: storeTimeoutMs,
+        waitMs,
+      });
+      return open;
+    } catch (error) {
+      throw explain(error);
+    }
   }
 
-  #statementsOf(epoch: number): ClaimStatements {
-    if (this.#claims?.epoch !== epoch) {
-      this.#claims = { epoch, statements: claimStatements(this.#names, tablesInUse(epoch)) };
-    }
-    return this.#claims.statements;
+  #moveTo(epoch: number): void {
+    if (epoch !== this.#epochInUse.epoch) this.#epochInUse = epochOf(this.#names, epoch);
   }
 
   offsets(namespace: string, topics: readonly string[]): Promise<readonly StoredOffset[]> {

@@ -1,39 +1,42 @@
 import { DedupError, InProgressError, StoreSetupError, StoreUnavailableError } from '../errors.ts';
 import type { ClaimRequest, DedupTransaction, StoredOffset, StoredRecord, TransactionSettings } from '../store.ts';
+import type { ClaimAnswer, RefusedKey } from './claim-function.ts';
 import type { OpenTransaction, Row } from './database.ts';
 import { isLockTimeout, isSetupProblem, sqlState, wantsRetry } from './sql-state.ts';
 import type { ClaimStatements, OffsetStatements } from './statements.ts';
 
-/** What the preamble of the transaction has found out. */
-export interface TransactionStart {
-  readonly startedAtMs: number;
-  /** The `lock_timeout` to give back to the handler. */
-  readonly lockTimeout: string;
+/** The tables have moved on to another epoch: nothing was claimed, and a fresh transaction must hold that epoch's lock. */
+export class StaleEpoch extends Error {
+  readonly epoch: number;
+
+  constructor(epoch: number) {
+    super(`the tables are in epoch ${epoch}`);
+    this.epoch = epoch;
+  }
 }
 
-/** One of the store's transactions, in the tables of its epoch. */
+/** One of the store's transactions, in the tables of its epoch, whose lock it holds. */
 export class PostgresTransaction<Client> implements DedupTransaction<Client> {
   readonly attempt: number;
-  readonly startedAtMs: number;
   readonly #open: OpenTransaction<Client>;
   readonly #settings: TransactionSettings;
-  readonly #lockTimeout: string;
+  readonly #epoch: number;
   readonly #statements: ClaimStatements;
   readonly #offsets: OffsetStatements;
+  #startedAtMs = Number.NaN;
 
   constructor(
     open: OpenTransaction<Client>,
-    start: TransactionStart,
     attempt: number,
     settings: TransactionSettings,
+    epoch: number,
     statements: ClaimStatements,
     offsets: OffsetStatements,
   ) {
     this.attempt = attempt;
-    this.startedAtMs = start.startedAtMs;
     this.#open = open;
     this.#settings = settings;
-    this.#lockTimeout = start.lockTimeout;
+    this.#epoch = epoch;
     this.#statements = statements;
     this.#offsets = offsets;
   }
@@ -42,53 +45,40 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
     return this.#open.client;
   }
 
+  get startedAtMs(): number {
+    return this.#startedAtMs;
+  }
+
   async claim(requests: readonly ClaimRequest[]): Promise<readonly ('fresh' | StoredRecord)[]> {
-    const refused = await this.#insert(this.#statements.claim, requests);
-    if (this.#statements.claimSecond !== null) await this.#claimSecond(this.#statements.claimSecond, requests, refused);
-    if (refused.size === 0) return requests.map(() => 'fresh');
-    const records = await this.#lookUp(requests.filter(({ key }) => refused.has(nameOf(key))).map(({ key }) => key));
-    return requests.map(({ key }) => (refused.has(nameOf(key)) ? records.get(nameOf(key))! : 'fresh'));
-  }
-
-  /** Overlap of two generations: what the first table took must be taken by the second one too, or given back. */
-  async #claimSecond(statement: string, requests: readonly ClaimRequest[], refused: Set<string>): Promise<void> {
-    const taken = requests.filter(({ key }) => !refused.has(nameOf(key)));
-    if (taken.length === 0) return;
-    const refusedBySecond = await this.#insert(statement, taken);
-    const lost = taken.filter(({ key }) => refusedBySecond.has(nameOf(key)));
-    if (lost.length === 0) return;
-    await this.#query(this.#statements.forget[0]!, [lost.map(({ key }) => key)]);
-    for (const { key } of lost) refused.add(nameOf(key));
-  }
-
-  async #insert(statement: string, requests: readonly ClaimRequest[]): Promise<Set<string>> {
-    const { waitMs, storeTimeoutMs } = this.#settings;
-    const rows = await this.#query(
-      statement,
+    const { namespace, waitMs, storeTimeoutMs } = this.#settings;
+    const [row] = await this.#send(
+      this.#statements.claim,
       [
+        this.#epoch,
+        // 0 would mean no limit.
+        String(Math.max(1, waitMs)),
+        namespace,
         requests.map(({ key }) => key),
         requests.map(({ fingerprint }) => fingerprint),
         requests.map(({ source }) => source.topic),
         requests.map(({ source }) => source.partition),
         requests.map(({ source }) => (source.offset === null ? null : String(source.offset))),
-        requests.map(({ note }) => note),
-        this.#lockTimeout,
+        // Where there are none, not even an array of nothing: it costs as much as one of something.
+        requests.some(({ note }) => note !== null) ? requests.map(({ note }) => note) : null,
       ],
       storeTimeoutMs + waitMs,
     );
-    const keys = (rows[0]?.keys ?? []) as readonly Uint8Array[];
-    return new Set(keys.map(nameOf));
-  }
-
-  async #lookUp(keys: readonly Buffer[]): Promise<Map<string, StoredRecord>> {
-    const rows = await this.#query(this.#statements.lookUp, [keys]);
-    const records = new Map(rows.map((row) => [nameOf(row.key as Uint8Array), recordOf(row)]));
-    if (records.size !== keys.length) {
+    const { epoch, taken, started_at_ms: startedAtMs, refused } = row!.answer as ClaimAnswer;
+    if (epoch !== this.#epoch) throw new StaleEpoch(epoch);
+    this.#startedAtMs = startedAtMs;
+    if (taken === requests.length) return requests.map(() => 'fresh');
+    const records = new Map((refused ?? []).map((one) => [one.key, recordOf(one)]));
+    if (taken + records.size !== requests.length) {
       throw new DedupError('a key was refused by a table that does not hold it; something else writes to the tables', {
         code: 'STORE_CHANGED',
       });
     }
-    return records;
+    return requests.map(({ key }) => records.get(key.toString('hex')) ?? 'fresh');
   }
 
   async forget(keys: readonly Buffer[]): Promise<void> {
@@ -126,8 +116,8 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
     return wantsRetry(error);
   }
 
-  #query(sql: string, parameters: readonly unknown[], timeoutMs?: number): Promise<readonly Row[]> {
-    return this.#send(sql, [this.#settings.namespace, ...parameters], timeoutMs ?? this.#settings.storeTimeoutMs);
+  #query(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    return this.#send(sql, [this.#settings.namespace, ...parameters], this.#settings.storeTimeoutMs);
   }
 
   async #command(sql: string): Promise<void> {
@@ -162,21 +152,12 @@ export function explain(cause: unknown): unknown {
   );
 }
 
-function nameOf(key: Uint8Array): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
-}
-
-function recordOf(row: Row): StoredRecord {
-  const fingerprint = row.fingerprint as Uint8Array | null;
+function recordOf({ topic, partition, offset, fingerprint, note, result, processed_at_ms }: RefusedKey): StoredRecord {
   return {
-    processedAtMs: Number(row.processed_at_ms),
-    source: {
-      topic: row.topic as string | null,
-      partition: row.partition as number | null,
-      offset: row.offset === null ? null : BigInt(row.offset as string),
-    },
-    fingerprint: fingerprint === null ? null : Buffer.from(fingerprint),
-    note: row.note as string | null,
-    result: row.result as string | null,
+    processedAtMs: processed_at_ms,
+    source: { topic, partition, offset: offset === null ? null : BigInt(offset) },
+    fingerprint: fingerprint === null ? null : Buffer.from(fingerprint, 'hex'),
+    note,
+    result,
   };
 }

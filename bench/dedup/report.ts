@@ -1,0 +1,27 @@
+import type { Measured } from './turns.ts';
+
+/** The bare statement, and ours. */
+export interface Comparison {
+  readonly name: string;
+  readonly bare: Measured;
+  readonly ours: Measured;
+}
+
+const whole = (value: number): string => Math.round(value).toLocaleString('en');
+
+export function printRatios(title: string, comparisons: readonly Comparison[]): void {
+  console.log(`\n${title}, keys a second\n\n| case | bare | ours | share |\n| --- | ---: | ---: | ---: |`);
+  for (const { name, bare, ours } of comparisons) {
+    const share = Math.round((100 * ours.unitsPerSecond) / bare.unitsPerSecond);
+    console.log(`| ${name} | ${whole(bare.unitsPerSecond)} | ${whole(ours.unitsPerSecond)} | ${share} % |`);
+  }
+}
+
+export function printTable(title: string, rows: readonly Readonly<Record<string, string | number>>[]): void {
+  const columns = Object.keys(rows[0] ?? {});
+  console.log(`\n${title}\n\n| ${columns.join(' | ')} |\n| ${columns.map(() => '---:').join(' | ')} |`);
+  for (const row of rows) {
+    const cells = columns.map((column) => (typeof row[column] === 'number' ? whole(row[column]) : row[column]));
+    console.log(`| ${cells.join(' | ')} |`);
+  }
+}
