@@ -20,7 +20,7 @@ export async function benchPostgres(url: string, seconds: number): Promise<Compa
   const comparisons: Comparison[] = [];
   for (const size of [BATCH, 1]) {
     const [bare, ours] = await inTurns([bareSubject(pool, size), await ourSubject(pool, size, 'single')], seconds);
-    comparisons.push({ name: size === 1 ? 'one message at a time' : `batches of ${size}`, bare: bare!, ours: ours! });
+    comparisons.push({ name: size === 1 ? 'one message at a time' : `batches of ${size}`, other: bare!, ours: ours! });
   }
   await pool.end();
   return comparisons;

@@ -1,19 +1,19 @@
 import type { Measured } from './turns.ts';
 
-/** The bare statement, and ours. */
+/** What ours is measured beside, and ours. */
 export interface Comparison {
   readonly name: string;
-  readonly bare: Measured;
+  readonly other: Measured;
   readonly ours: Measured;
 }
 
 const whole = (value: number): string => Math.round(value).toLocaleString('en');
 
 export function printRatios(title: string, comparisons: readonly Comparison[]): void {
-  console.log(`\n${title}, keys a second\n\n| case | bare | ours | share |\n| --- | ---: | ---: | ---: |`);
-  for (const { name, bare, ours } of comparisons) {
-    const share = Math.round((100 * ours.unitsPerSecond) / bare.unitsPerSecond);
-    console.log(`| ${name} | ${whole(bare.unitsPerSecond)} | ${whole(ours.unitsPerSecond)} | ${share} % |`);
+  console.log(`\n${title}, keys a second\n\n| case | other | ours | share |\n| --- | ---: | ---: | ---: |`);
+  for (const { name, other, ours } of comparisons) {
+    const share = Math.round((100 * ours.unitsPerSecond) / other.unitsPerSecond);
+    console.log(`| ${name} | ${whole(other.unitsPerSecond)} | ${whole(ours.unitsPerSecond)} | ${share} % |`);
   }
 }
 
