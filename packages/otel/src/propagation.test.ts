@@ -207,8 +207,15 @@ describe('reading headers', () => {
     const ours = new HeaderPropagation(w3c, () => {});
     ours.refresh();
     const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`));
+    const id = (length: number) =>
+      fc.oneof(
+        { arbitrary: hex(length), weight: 5 },
+        hex(length).map((text) => text.toUpperCase()),
+        fc.constant('0'.repeat(length)),
+        fc.string(),
+      );
     const state = fc.option(fc.constant(new TraceState('a=1,b=2')), { nil: undefined });
-    const spanContexts = fc.record({ traceId: hex(32), spanId: hex(16), traceFlags: fc.nat(3), traceState: state });
+    const spanContexts = fc.record({ traceId: id(32), spanId: id(16), traceFlags: fc.nat(3), traceState: state });
     fc.assert(
       fc.property(spanContexts, fc.boolean(), ({ traceState, ...rest }, hasBaggage) => {
         const span = trace.setSpanContext(ROOT_CONTEXT, traceState === undefined ? rest : { ...rest, traceState });

@@ -6,13 +6,14 @@ import {
   type TextMapGetter,
   type TextMapPropagator,
   type TextMapSetter,
-  TraceFlags,
   trace,
 } from '@opentelemetry/api';
 import { headerValues, type MessageHeaders } from '@sendonce/consumer-dedup';
 import type { RecordHeaders } from '@sendonce/producer-core';
 
 const traceparent = 'traceparent';
+/** One look at the whole instead of one at each character: this is asked for every record. */
+const usualTraceparent = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[01]$/;
 const w3cFields: ReadonlySet<string> = new Set([traceparent, 'tracestate', 'baggage']);
 
 type Pair = readonly [name: string, value: Uint8Array | string | null];
@@ -111,9 +112,10 @@ export class HeaderPropagation {
   #w3c(context: Context): Pair[] | null {
     if (!this.#isW3c || propagation.getBaggage(context) !== undefined) return null;
     const span = trace.getSpanContext(context);
-    if (span === undefined || span.traceState !== undefined || !trace.isSpanContextValid(span)) return null;
-    if (span.traceFlags === TraceFlags.NONE) return [[traceparent, `00-${span.traceId}-${span.spanId}-00`]];
-    return span.traceFlags === TraceFlags.SAMPLED ? [[traceparent, `00-${span.traceId}-${span.spanId}-01`]] : null;
+    if (span === undefined || span.traceState !== undefined) return null;
+    const { traceId, spanId, traceFlags } = span;
+    const value = `00-${traceId}-${spanId}-0${traceFlags}`;
+    return usualTraceparent.test(value) ? [[traceparent, value]] : null;
   }
 }
 
