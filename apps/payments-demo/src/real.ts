@@ -1,5 +1,6 @@
 import { Lab } from './lab/lab.ts';
 import { pagePlugin } from './page/index.ts';
+import { checkPortIsFree } from './start/port.ts';
 import { runUntilStopped } from './start/run.ts';
 import { provideServices } from './start/services.ts';
 import { readSettings } from './start/settings.ts';
@@ -9,6 +10,7 @@ import { startPaymentSystem } from './system/payment-system.ts';
 /** `npm run demo:real`: on Kafka, Postgres and Redis, those of the environment or ones that are started for it. */
 await runUntilStopped(async () => {
   const settings = readSettings(process.env);
+  await checkPortIsFree(settings.port);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const services = await provideServices(settings, say);
   try {

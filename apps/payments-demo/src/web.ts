@@ -1,6 +1,7 @@
 import { Lab } from './lab/lab.ts';
 import { createLabCluster, watchableTimes } from './lab/lab-cluster.ts';
 import { pagePlugin } from './page/index.ts';
+import { checkPortIsFree } from './start/port.ts';
 import { runUntilStopped } from './start/run.ts';
 import { readSettings } from './start/settings.ts';
 import { memoryPaymentsCluster } from './system/cluster/memory-payments-cluster.ts';
@@ -9,6 +10,7 @@ import { startPaymentSystem } from './system/payment-system.ts';
 /** `npm run demo:web`: broker, database and keys in this process; nothing to install. */
 await runUntilStopped(async () => {
   const { port } = readSettings(process.env);
+  await checkPortIsFree(port);
   const cluster = createLabCluster();
   const { requestTimeoutMs, deliveryTimeoutMs } = watchableTimes;
   const system = await startPaymentSystem({
