@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createProducer, type ProducerOptions } from '@sendonce/producer-core';
 import { platformRuntime } from '@sendonce/producer-core/transport';
-import { type KafkaBehindProxy, startKafkaBehindProxy } from '@sendonce/test-services';
+import { apiKeys, type KafkaBehindProxy, startKafkaBehindProxy } from '@sendonce/test-services';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKafkaTransport } from '../src/index.ts';
 
@@ -94,19 +94,34 @@ describe('a client quota', () => {
       'over-quota',
     ]);
     const values = Array.from({ length: 32 }, (_, i) => incompressible(`record ${i}`, 20_000));
+    const requestsSeen = () => cluster.proxy.faults.requestsSeen(apiKeys.produce);
     const sendAll = async (clientId: string) => {
-      await using producer = await producerOf(clientId, { batchSize: 25_000 });
+      /** Replies after which the next request did not leave at once, although it was there. */
+      let holds = 0;
+      const onAttemptEnded = () => {
+        const seen = requestsSeen();
+        setTimeout(() => {
+          if (requestsSeen() === seen) holds++;
+        }, 60);
+      };
+      await using producer = await producerOf(clientId, {
+        batchSize: 25_000,
+        maxInFlight: 1,
+        hooks: { onAttemptEnded },
+      });
       const startMs = performance.now();
       const connections = cluster.proxy.connectionsOpened;
       await Promise.all(values.map((value) => producer.send({ topic, value })));
       const tookMs = performance.now() - startMs;
-      return { tookMs, connections: cluster.proxy.connectionsOpened - connections, stats: producer.stats() };
+      return { tookMs, holds, connections: cluster.proxy.connectionsOpened - connections, stats: producer.stats() };
     };
     const free = await sendAll('under-no-quota');
     const throttled = await sendAll('over-quota');
     expect(throttled.stats).toMatchObject({ retries: 0, attemptsLost: 0, recordsAcknowledged: values.length });
     // One for produce requests; the rest has its own already.
     expect(throttled.connections).toBe(1);
+    // The broker says for how long (throttle_time_ms), and until then nothing is sent into its closed ear.
+    expect(throttled.holds).toBeGreaterThan(values.length / 4);
     // Windows in which nothing was sent count too, so the first bytes are free.
     expect(throttled.tookMs).toBeGreaterThan(free.tookMs + 2_000);
     expect(await valuesOf(topic)).toEqual([...values, ...values]);
