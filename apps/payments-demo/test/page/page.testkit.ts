@@ -49,6 +49,7 @@ export async function showSystem(times: LabTimes = testTimes): Promise<ShownSyst
 export interface Browser extends AsyncDisposable {
   /** A new window. What goes wrong in the page fails the test: see `problems`. */
   open(url: string): Promise<Page>;
+  closePages(): Promise<void>;
   readonly problems: readonly string[];
 }
 
@@ -80,6 +81,9 @@ export async function startBrowser(options: BrowserContextOptions = {}): Promise
       });
       await page.goto(url);
       return page;
+    },
+    async closePages() {
+      await Promise.all(context.pages().map((page) => page.close()));
     },
     async [Symbol.asyncDispose]() {
       await context.close();
