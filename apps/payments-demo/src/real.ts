@@ -1,4 +1,7 @@
+import { noFaults } from './lab/cluster-faults.ts';
+import { kafkaFaults } from './lab/kafka-faults.ts';
 import { Lab } from './lab/lab.ts';
+import type { LabTimes } from './lab/lab-cluster.ts';
 import { pagePlugin } from './page/index.ts';
 import { checkPortIsFree } from './start/port.ts';
 import { runUntilStopped } from './start/run.ts';
@@ -7,10 +10,14 @@ import { readSettings } from './start/settings.ts';
 import { kafkaPaymentsCluster } from './system/cluster/kafka-payments-cluster.ts';
 import { startPaymentSystem } from './system/payment-system.ts';
 
+/** The system’s own. Real brokers take a while to notice that one of them is gone, and longer to start. */
+const times: LabTimes = { requestTimeoutMs: 2_000, deliveryTimeoutMs: 8_000, outageMs: 8_000 };
+
 /** `npm run demo:real`: on Kafka, Postgres and Redis, those of the environment or ones that are started for it. */
 await runUntilStopped(async () => {
   const settings = readSettings(process.env);
   await checkPortIsFree(settings.port);
+  const { requestTimeoutMs, deliveryTimeoutMs } = times;
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const services = await provideServices(settings, say);
   try {
@@ -23,7 +30,13 @@ await runUntilStopped(async () => {
       notifications: { redisUrl: services.redisUrl },
       port: settings.port,
       consumers: settings.consumers,
-      instruments: [(running) => pagePlugin(new Lab({ system: running, cluster: null }))],
+      times: { requestTimeoutMs, deliveryTimeoutMs },
+      instruments: [
+        (running) => {
+          const faults = services.ownKafka === null ? noFaults : kafkaFaults(services.ownKafka, running.events);
+          return pagePlugin(new Lab({ system: running, cluster: null, faults, times }));
+        },
+      ],
       logger: { level: settings.logLevel },
     });
     say(`Open ${system.url} in a browser. The API is there too: POST /payments. Ctrl-C stops it.`);

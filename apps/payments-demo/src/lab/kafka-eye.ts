@@ -1,5 +1,6 @@
 import type { Attempt, BatchNumbers, SystemEventEmitter } from '../system/events.ts';
 import { batchesShown, brokerLetter, type ClusterEye } from './cluster-eye.ts';
+import type { BrokerFaults } from './cluster-faults.ts';
 import { sequenceOf } from './producer-book.ts';
 import type { BrokerView, LogBatchView, PartitionView } from './snapshot.ts';
 
@@ -14,9 +15,11 @@ export interface KafkaEyeOptions {
   readonly events: SystemEventEmitter;
   readonly partitions: number;
   readonly sessionOf: (producerId: bigint) => number;
+  /** The brokers, where they are the demo's own. */
+  readonly ownBrokers: BrokerFaults | null;
 }
 
-/** What a client can know of a real Kafka: who was asked, and what was acknowledged. Nothing is asked of it for the page's sake. */
+/** What a client can know of a real Kafka: who was asked, and what was acknowledged. Nothing is asked of it for the page’s sake. */
 export class KafkaEye implements ClusterEye {
   readonly kind = 'kafka';
   readonly #options: KafkaEyeOptions;
@@ -43,6 +46,12 @@ export class KafkaEye implements ClusterEye {
   }
 
   brokers(): BrokerView[] {
+    const { ownBrokers } = this.#options;
+    if (ownBrokers !== null)
+      return ownBrokers.brokerIds.map((brokerId) => ({
+        broker: brokerLetter(brokerId),
+        state: ownBrokers.stateOf(brokerId),
+      }));
     return [...this.#brokers]
       .sort((one, other) => one - other)
       .map((brokerId) => ({ broker: brokerLetter(brokerId), state: 'unknown' }));

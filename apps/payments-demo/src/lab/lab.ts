@@ -4,7 +4,7 @@ import { paymentsPartitions, paymentsTopic } from '../system/payment.ts';
 import type { PaymentSystem } from '../system/payment-system.ts';
 import { Auditor } from './auditor.ts';
 import type { ClusterEye } from './cluster-eye.ts';
-import { type ClusterFaults, memoryFaults } from './cluster-faults.ts';
+import { type ClusterFaults, memoryFaults, noFaults } from './cluster-faults.ts';
 import { type ControlAction, controls, lateMs, type Need, withoutNeed } from './controls.ts';
 import { KafkaEye } from './kafka-eye.ts';
 import { LabBooks } from './lab-books.ts';
@@ -18,6 +18,8 @@ export interface LabOptions {
   readonly system: PaymentSystem;
   /** The memory cluster the system runs on, made by `createLabCluster`; `null` on a real Kafka. */
   readonly cluster: MemoryCluster | null;
+  /** What can be done to a real Kafka. Default: nothing. */
+  readonly faults?: ClusterFaults;
   /** What the system was started with. */
   readonly times?: LabTimes;
 }
@@ -56,7 +58,7 @@ export class Lab {
   readonly #times: LabTimes;
   readonly #books: LabBooks;
   readonly #eye: ClusterEye;
-  readonly #faults: ClusterFaults | null;
+  readonly #faults: ClusterFaults;
   readonly #payments: PaymentsAtHand;
   readonly #outages: Outages;
   readonly #auditor: Auditor;
@@ -64,7 +66,7 @@ export class Lab {
   readonly #stops: (() => void)[] = [];
   #lastLook: NodeJS.Timeout | null = null;
 
-  constructor({ system, cluster, times = watchableTimes }: LabOptions) {
+  constructor({ system, cluster, faults = noFaults, times = watchableTimes }: LabOptions) {
     const { events } = system;
     const changed = (): void => this.#changed();
     this.#system = system;
@@ -72,15 +74,15 @@ export class Lab {
     this.#books = new LabBooks(events, cluster);
     const sessionOf = (producerId: bigint): number => this.#books.producers.sessionOf(producerId);
     const of = { topic: paymentsTopic, partitions: paymentsPartitions, sessionOf };
+    this.#faults = cluster === null ? faults : memoryFaults(cluster, paymentsTopic, labBrokers);
     this.#eye =
       cluster === null
-        ? new KafkaEye({ events, ...of })
+        ? new KafkaEye({ events, ownBrokers: this.#faults.brokers, ...of })
         : new MemoryEye({ cluster, brokers: labBrokers, firstOffset: labFirstOffset, ...of });
-    this.#faults = cluster === null ? null : memoryFaults(cluster, paymentsTopic, labBrokers);
     this.#payments = new PaymentsAtHand(system, changed);
     this.#outages = new Outages({
       system,
-      faults: this.#faults,
+      faults: this.#faults.brokers,
       times,
       timeline: this.#books.timeline,
       onChange: changed,
@@ -113,7 +115,7 @@ export class Lab {
       audit: {
         accepted: audit.accepted,
         unknown: audit.unknown,
-        stored: this.#eye.records,
+        stored: this.#records,
         caughtByBroker: audit.caughtByBroker,
         caughtByKey: consumers.sentAgain('ledger'),
         readAgain: consumers.readAgain('ledger'),
@@ -164,10 +166,10 @@ export class Lab {
       case 'stream':
         return payments.toggleStream();
       case 'lose-reply':
-        this.#faults?.loseNextReply();
+        this.#faults.network?.loseNextReply();
         return this.#sendOne();
       case 'delay':
-        void payments.sendApart(7, 10, () => this.#faults?.delayReplies(6, lateMs(requestTimeoutMs)));
+        void payments.sendApart(7, 10, () => this.#faults.network?.delayReplies(6, lateMs(requestTimeoutMs)));
         return;
       case 'kill-leader':
         this.#outages.killLeader();
@@ -205,7 +207,7 @@ export class Lab {
   }
 
   #blocked(action: ControlAction, needs: Need | null): string | null {
-    if (this.#faults === null && (needs === 'network' || needs === 'brokers')) return withoutNeed[needs];
+    if ((needs === 'network' || needs === 'brokers') && this.#faults[needs] === null) return withoutNeed[needs];
     if (needs === 'consumers' && this.#system.consumerStates().ledger === 'stopped') return withoutNeed.consumers;
     if (needs === 'brokers') return this.#outages.ofBrokers;
     if (action === 'crash-consumer') return this.#outages.ofConsumer;
@@ -216,7 +218,14 @@ export class Lab {
 
   get #isBusy(): boolean {
     const { isStreaming, waiting } = this.#payments;
-    return isStreaming || waiting > 0 || this.#books.consumers.recordsDone('ledger') < this.#eye.records;
+    const isElsewhere = this.#system.consumerStates().ledger === 'stopped';
+    const isBehind = !isElsewhere && this.#books.consumers.recordsDone('ledger') < this.#records;
+    return isStreaming || waiting > 0 || isBehind;
+  }
+
+  /** From outside, records that were stored without an answer are known only when they are read. */
+  get #records(): number {
+    return Math.max(this.#eye.records, this.#books.consumers.recordsDone('ledger'));
   }
 
   #changed(): void {

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import type { PaymentSystem } from '../system/payment-system.ts';
-import type { ClusterFaults } from './cluster-faults.ts';
+import type { BrokerFaults } from './cluster-faults.ts';
 import type { LabTimes } from './lab-cluster.ts';
 import type { Timeline } from './timeline.ts';
 
 export interface OutagesOptions {
   readonly system: PaymentSystem;
-  readonly faults: ClusterFaults | null;
+  readonly faults: BrokerFaults | null;
   readonly times: LabTimes;
   readonly timeline: Timeline;
   readonly onChange: () => void;

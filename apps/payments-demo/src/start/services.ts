@@ -1,12 +1,17 @@
-import { startKafka } from '@sendonce/test-services';
+import { type KafkaBehindProxy, startKafkaBehindProxy } from '@sendonce/test-services';
 import { startPostgres, startRedis } from '@sendonce/test-services/databases';
 import type { Settings } from './settings.ts';
+
+/** A broker that died is missed after two seconds instead of Kafka’s nine: somebody is watching. */
+const quickToMiss = { 'broker.session.timeout.ms': 2_000, 'broker.heartbeat.interval.ms': 500 };
 
 /** Where the real services are. */
 export interface Services {
   readonly kafkaBrokers: readonly string[];
   readonly databaseUrl: string;
   readonly redisUrl: string;
+  /** The Kafka that was started here, to be broken on purpose; `null` when one was named. */
+  readonly ownKafka: KafkaBehindProxy | null;
   /** Stops those that were started here. */
   close(): Promise<void>;
 }
@@ -23,11 +28,13 @@ export async function provideServices(settings: Settings, say: (line: string) =>
     closers.push(() => service.close());
     return service;
   };
+  let ownKafka: KafkaBehindProxy | null = null;
   const [kafka, postgres, redis] = await Promise.allSettled([
     settings.kafkaBrokers ??
       started('Kafka, three brokers (the first time its jars are fetched with Maven)', async () => {
-        const cluster = await startKafka({ brokers: 3 });
-        return { bootstrap: cluster.bootstrap, close: () => cluster.stop() };
+        const behindProxy = await startKafkaBehindProxy({ brokers: 3, config: quickToMiss });
+        ownKafka = behindProxy;
+        return { bootstrap: behindProxy.bootstrap, close: () => behindProxy.stop() };
       }).then(({ bootstrap }) => bootstrap),
     settings.databaseUrl ?? started('Postgres', () => startPostgres()).then(({ url }) => url),
     settings.redisUrl ?? started('Redis', () => startRedis()).then(({ url }) => url),
@@ -37,5 +44,5 @@ export async function provideServices(settings: Settings, say: (line: string) =>
     await close();
     throw failed?.reason;
   }
-  return { kafkaBrokers: kafka.value, databaseUrl: postgres.value, redisUrl: redis.value, close };
+  return { kafkaBrokers: kafka.value, databaseUrl: postgres.value, redisUrl: redis.value, ownKafka, close };
 }

@@ -1,8 +1,11 @@
 import { request } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { createProducer } from '@sendonce/producer-core';
+import fastify, { type FastifyInstance } from 'fastify';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Lab } from '../../src/lab/lab.ts';
+import { pagePlugin } from '../../src/page/index.ts';
 import { type Browser, ShownPage, type ShownSystem, showSystem, startBrowser } from './page.testkit.ts';
 
 const phone = { viewport: { width: 360, height: 740 } };
@@ -225,6 +228,51 @@ function ask(method: string, path: string, headers: Record<string, string> = {})
     asked.end(method === 'POST' ? '{}' : undefined);
   });
 }
+
+describe('on a Kafka that is not the demo’s own', () => {
+  let outside: FastifyInstance;
+  let url: string;
+
+  beforeAll(async () => {
+    // The same system, seen as a client of a real Kafka sees it.
+    outside = fastify();
+    await outside.register(pagePlugin(new Lab({ system: shown.system, cluster: null, times: shown.times })));
+    url = await outside.listen({ host: '127.0.0.1', port: 0 });
+  });
+
+  afterAll(() => outside.close());
+
+  it('buttons that can’t work are disabled and say why, and the server refuses them too', async () => {
+    const view = new ShownPage(await browser.open(url));
+    for (const action of ['lose-reply', 'delay', 'kill-leader', 'freeze-leader', 'outlast-timeout']) {
+      await view.page.locator(`[data-action="${action}"][aria-disabled="true"]`).waitFor();
+      await view.shows(`#expect-${action}`, /^Not here: .*In memory mode it works\.$/);
+      const response = await fetch(`${url}/lab/${action}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      });
+      expect([response.status, await response.json()]).toEqual([409, { message: expect.stringMatching(/^Not here/) }]);
+    }
+    const before = await view.tiles();
+    await view.button('kill-leader').focus();
+    await view.page.keyboard.press('Enter');
+    await view.press('pay-one');
+    await view.settledAt('applied', before.applied + 1);
+    expect(shown.cluster.eventCounts['broker-killed'] ?? 0).toBe(0);
+  });
+
+  it('shows what a client hears, and says what it can’t know', async () => {
+    const view = new ShownPage(await browser.open(url));
+    await view.press('pay-one');
+    await view.page.locator('.batch .numbers').first().waitFor();
+    await view.shows('[data-tile="caught-by-broker"]', /\?.*only the brokers know/);
+    await view.shows('.column', /Kept inside the broker/);
+    await view.press('resend');
+    await view.shows('.outcomes [data-status="duplicate"]', 'known, passed over');
+    await view.settled();
+  });
+});
 
 describe('the server takes orders from its own page alone', () => {
   const json = { 'content-type': 'application/json' };

@@ -28,6 +28,7 @@ export interface ShownSystem {
   readonly cluster: MemoryCluster;
   readonly system: PaymentSystem;
   readonly url: string;
+  readonly times: LabTimes;
 }
 
 /** The payment system with its page, on the memory cluster and a free port. */
@@ -43,7 +44,7 @@ export async function showSystem(times: LabTimes = testTimes): Promise<ShownSyst
     times: { requestTimeoutMs, deliveryTimeoutMs },
     instruments: [(running) => pagePlugin(new Lab({ system: running, cluster, times }))],
   });
-  return { cluster, system, url: system.url };
+  return { cluster, system, url: system.url, times };
 }
 
 export interface Browser extends AsyncDisposable {
