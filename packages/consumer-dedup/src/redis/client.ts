@@ -19,13 +19,12 @@ export interface RedisClient extends RedisNode {
 export async function runScript(
   client: RedisClient,
   { source, sha }: Script,
-  keys: readonly Buffer[],
   args: readonly RedisArgument[],
-): Promise<readonly unknown[]> {
+): Promise<unknown[]> {
   try {
-    return (await client.callBuffer('EVALSHA', sha, keys.length, ...keys, ...args)) as unknown[];
+    return (await client.callBuffer('EVALSHA', sha, ...args)) as unknown[];
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-    return (await client.callBuffer('EVAL', source, keys.length, ...keys, ...args)) as unknown[];
+    return (await client.callBuffer('EVAL', source, ...args)) as unknown[];
   }
 }

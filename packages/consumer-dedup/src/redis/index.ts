@@ -1,9 +1,10 @@
+import { isAscii } from 'node:buffer';
 import { DedupConfigError } from '../errors.ts';
 import type { ClaimRequest, DoneAnswer, HeldAnswer, Lease, LeasedAnswer, LeaseStore } from '../store.ts';
 import { type RedisArgument, type RedisClient, runScript } from './client.ts';
 import { refuseEviction } from './eviction.ts';
 import { CLAIM, COMPLETE, RELEASE, RENEW, type Script } from './scripts.ts';
-import { decodeAnswer, encodeMessage } from './value.ts';
+import { decodeAnswers, encodeMessage } from './value.ts';
 
 export type { RedisArgument, RedisClient, RedisNode } from './client.ts';
 
@@ -63,13 +64,16 @@ class RedisStore implements LeaseStore {
     requests: readonly ClaimRequest[],
     { leaseMs, retentionMs }: { readonly leaseMs: number; readonly retentionMs: number },
   ): Promise<readonly (DoneAnswer | LeasedAnswer | HeldAnswer)[]> {
-    const messages = requests.map(encodeMessage);
-    const answers = await this.#run(CLAIM, namespace, requests, [leaseMs, retentionMs], (index) => [messages[index]!]);
-    return answers.map((answer) => decodeAnswer(answer as Buffer));
+    const answers = await this.#run(CLAIM, namespace, requests, [leaseMs, retentionMs], (index, args) =>
+      args.push(encodeMessage(requests[index]!)),
+    );
+    return answers.flatMap(decodeAnswers);
   }
 
   async renew(namespace: string, leases: readonly Lease[], leaseMs: number): Promise<readonly boolean[]> {
-    return truths(await this.#run(RENEW, namespace, leases, [leaseMs], (index) => [leases[index]!.fence]));
+    return truths(
+      await this.#run(RENEW, namespace, leases, [leaseMs], (index, args) => args.push(leases[index]!.fence)),
+    );
   }
 
   async complete(
@@ -77,15 +81,15 @@ class RedisStore implements LeaseStore {
     leases: readonly (Lease & { readonly result: string | null })[],
     retentionMs: number,
   ): Promise<readonly boolean[]> {
-    const answers = await this.#run(COMPLETE, namespace, leases, [retentionMs], (index) => {
+    const answers = await this.#run(COMPLETE, namespace, leases, [retentionMs], (index, args) => {
       const { fence, result } = leases[index]!;
-      return [fence, result === null ? '' : `-${result}`];
+      return args.push(fence, result === null ? '' : `-${result}`);
     });
     return truths(answers);
   }
 
   async release(namespace: string, leases: readonly Lease[]): Promise<readonly boolean[]> {
-    return truths(await this.#run(RELEASE, namespace, leases, [], (index) => [leases[index]!.fence]));
+    return truths(await this.#run(RELEASE, namespace, leases, [], (index, args) => args.push(leases[index]!.fence)));
   }
 
   /** All calls leave at once, and are answered in order: a pipeline, on each node that is asked. */
@@ -94,27 +98,33 @@ class RedisStore implements LeaseStore {
     namespace: string,
     items: readonly { readonly key: Buffer }[],
     common: readonly RedisArgument[],
-    argsOf: (index: number) => readonly RedisArgument[],
-  ): Promise<unknown[]> {
+    pushArgs: (index: number, args: RedisArgument[]) => void,
+  ): Promise<readonly unknown[][]> {
     // A namespace has no NUL, so no two pairs of namespace and key share a name.
-    const head = Buffer.from(`${this.#prefix}${namespace}\0`);
-    const calls: Promise<readonly unknown[]>[] = [];
+    const head = `${this.#prefix}${namespace}\0`;
+    const calls: Promise<unknown[]>[] = [];
     for (let from = 0; from < items.length; from += this.#keysPerCall) {
-      const part = items.slice(from, from + this.#keysPerCall);
-      const keys = part.map(({ key }) => Buffer.concat([head, key]));
-      calls.push(
-        runScript(this.#client, script, keys, [...common, ...part.flatMap((_, index) => argsOf(from + index))]),
-      );
+      const end = Math.min(from + this.#keysPerCall, items.length);
+      const args: RedisArgument[] = [end - from];
+      for (let index = from; index < end; index++) args.push(nameOf(head, items[index]!.key));
+      args.push(...common);
+      for (let index = from; index < end; index++) pushArgs(index, args);
+      calls.push(runScript(this.#client, script, args));
     }
     // Every call is waited for, so that none goes on behind an error already reported.
     const settled = await Promise.allSettled(calls);
-    return settled.flatMap((result) => {
+    return settled.map((result) => {
       if (result.status === 'rejected') throw result.reason;
       return result.value;
     });
   }
 }
 
-function truths(answers: readonly unknown[]): boolean[] {
-  return answers.map((answer) => answer === 1);
+/** ioredis writes a command that is all text several times as fast as one with bytes in it. */
+function nameOf(head: string, key: Buffer): RedisArgument {
+  return isAscii(key) ? head + key.toString('latin1') : Buffer.concat([Buffer.from(head), key]);
+}
+
+function truths(answers: readonly unknown[][]): boolean[] {
+  return answers.flat().map((answer) => answer === 1);
 }

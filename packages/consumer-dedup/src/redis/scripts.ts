@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto';
 
 /**
  * A key's value is one string: a state byte, four doubles (fence, attempt, end of the lease in ms, time of the claim in
- * ms), and what the claim said about its message. Everything that decides is in the first 33 bytes, so that a step reads
- * and writes no more than those.
+ * ms), what the claim said about its message, a line feed, and the result if one was kept.
  *
  *     H  held, until the lease ends      F  free again: released      D  done      R  done, and a result follows
  *
  * Each script checks and writes in one step (R3); the time is Redis's own. The fence is never below the time in
  * microseconds, so that it grows even when a key was lost in a failover or has expired in between.
+ *
+ * A command that a script calls costs more than all the rest, so a key that nobody had yet takes one to claim and two to
+ * complete.
  */
 const HEADER = `
 local HEADER_BYTES = 33
@@ -35,23 +37,30 @@ function script(body: string): Script {
   return { source, sha: createHash('sha1').update(source).digest('hex') };
 }
 
-/** ARGV: lease ms, retention ms, then the message of each key. Answers by key: the value if done, `H` and the rest of the lease, or `L` and the new claim. */
+/**
+ * ARGV: lease ms, retention ms, then the message of each key. Answers with the claim of all keys that nobody had yet, then by
+ * key: 1 for one of those, else the value if done, `H` and the rest of the lease, or `L` and the new claim.
+ */
 export const CLAIM = script(`
 local micros, now_ms = now()
-local lease_ms, retention_ms = tonumber(ARGV[1]), ARGV[2]
-local answers = {}
+local lease_ends_ms, retention_ms = now_ms + tonumber(ARGV[1]), ARGV[2]
+local first = struct.pack('>dddd', micros, 1, lease_ends_ms, now_ms)
+local held = 'H' .. first
+local answers = { first }
+local function claim_again(key, message)
+  local state, fence, attempt, held_until_ms = header(key)
+  if state == 'D' or state == 'R' then return redis.call('GET', key) end
+  if state == 'H' and held_until_ms > now_ms then return 'H' .. struct.pack('>d', held_until_ms - now_ms) end
+  local claim = struct.pack('>dddd', math.max((fence or 0) + 1, micros), (attempt or 0) + 1, lease_ends_ms, now_ms)
+  redis.call('SET', key, 'H' .. claim .. message, 'PX', retention_ms)
+  return 'L' .. claim .. (state == 'H' and 'T' or '-')
+end
 for index, key in ipairs(KEYS) do
-  local state, fence, attempt, lease_ends_ms = header(key)
-  if state == 'D' or state == 'R' then
-    answers[index] = redis.call('GET', key)
-  elseif state == 'H' and lease_ends_ms > now_ms then
-    answers[index] = 'H' .. struct.pack('>d', lease_ends_ms - now_ms)
+  local message = ARGV[index + 2]
+  if redis.call('SET', key, held .. message, 'PX', retention_ms, 'NX') then
+    answers[index + 1] = 1
   else
-    fence = math.max((fence or 0) + 1, micros)
-    attempt = (attempt or 0) + 1
-    local claim = struct.pack('>dddd', fence, attempt, now_ms + lease_ms, now_ms)
-    redis.call('SET', key, 'H' .. claim .. ARGV[index + 2], 'PX', retention_ms)
-    answers[index] = 'L' .. claim .. (state == 'H' and 'T' or '-')
+    answers[index + 1] = claim_again(key, message)
   end
 end
 return answers
@@ -79,15 +88,17 @@ return answers
 export const COMPLETE = script(`
 local answers = {}
 for index, key in ipairs(KEYS) do
-  local state, fence = header(key)
+  local value = redis.call('GET', key)
   answers[index] = 0
-  if state ~= nil and state ~= 'F' and fence == tonumber(ARGV[2 * index]) then
-    answers[index] = 1
-    if state == 'H' then
-      local result = ARGV[2 * index + 1]
-      redis.call('SETRANGE', key, 0, result == '' and 'D' or 'R')
-      if result ~= '' then redis.call('APPEND', key, string.sub(result, 2)) end
-      redis.call('PEXPIRE', key, ARGV[1])
+  if value and #value >= HEADER_BYTES then
+    local state = string.sub(value, 1, 1)
+    if state ~= 'F' and struct.unpack('>d', value, 2) == tonumber(ARGV[2 * index]) then
+      answers[index] = 1
+      if state == 'H' then
+        local result = ARGV[2 * index + 1]
+        local done = (result == '' and 'D' or 'R') .. string.sub(value, 2) .. string.sub(result, 2)
+        redis.call('SET', key, done, 'PX', ARGV[1])
+      end
     end
   end
 end

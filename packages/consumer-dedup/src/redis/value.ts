@@ -8,19 +8,29 @@ const CLAIMED_AT = 25;
 const HEADER_BYTES = 33;
 const TAKEOVER = 'T'.charCodeAt(0);
 
-/** The message of a claim: its length, then where it lies, its fingerprint and its note if it has one, as JSON; a result may follow. */
-export function encodeMessage({ source, fingerprint, note }: ClaimRequest): Buffer {
+/** The message of a claim: where it lies, its fingerprint and its note if it has one, as JSON; then a line feed, which JSON has none of. */
+export function encodeMessage({ source, fingerprint, note }: ClaimRequest): string {
   const { topic, partition, offset } = source;
   const fields = [topic, partition, offset === null ? null : String(offset), fingerprint?.toString('base64') ?? null];
   if (note !== null) fields.push(note);
-  const json = Buffer.from(JSON.stringify(fields));
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(json.length);
-  return Buffer.concat([length, json]);
+  return `${JSON.stringify(fields)}\n`;
 }
 
-/** Reads one answer of the claim script. */
-export function decodeAnswer(answer: Buffer): DoneAnswer | LeasedAnswer | HeldAnswer {
+/** Reads the answers of the claim script. */
+export function decodeAnswers([first, ...answers]: readonly unknown[]): (DoneAnswer | LeasedAnswer | HeldAnswer)[] {
+  // Without its state byte.
+  const claim = first as Buffer;
+  const fresh: LeasedAnswer = {
+    state: 'leased',
+    fence: claim.readDoubleBE(FENCE_AT - 1),
+    attempt: claim.readDoubleBE(ATTEMPT_AT - 1),
+    claimedAtMs: claim.readDoubleBE(CLAIMED_AT - 1),
+    takeover: false,
+  };
+  return answers.map((answer) => (answer === 1 ? fresh : decodeAnswer(answer as Buffer)));
+}
+
+function decodeAnswer(answer: Buffer): DoneAnswer | LeasedAnswer | HeldAnswer {
   switch (String.fromCharCode(answer[0]!)) {
     case 'L':
       return {
@@ -44,10 +54,9 @@ export function decodeAnswer(answer: Buffer): DoneAnswer | LeasedAnswer | HeldAn
 }
 
 function decodeRecord(value: Buffer, hasResult: boolean): StoredRecord {
-  const messageAt = HEADER_BYTES + 4;
-  const resultAt = messageAt + value.readUInt32BE(HEADER_BYTES);
+  const resultAt = value.indexOf('\n', HEADER_BYTES) + 1;
   const [topic, partition, offset, fingerprint, note = null] = JSON.parse(
-    value.toString('utf8', messageAt, resultAt),
+    value.toString('utf8', HEADER_BYTES, resultAt),
   ) as [string | null, number | null, string | null, string | null, string?];
   return {
     processedAtMs: value.readDoubleBE(CLAIMED_AT),
