@@ -14,7 +14,7 @@ import { type Measure, ServiceProcess } from './service-process.ts';
 import { troublesOf } from './troubles.ts';
 
 export interface SoakOptions {
-  /** How long trouble goes on; starting and reconciling come on top. */
+  /** How long trouble goes on, at least one round of it; starting and reconciling come on top. */
   readonly durationMs: number;
   readonly paymentsPerSecond: number;
   readonly say: (line: string) => void;
@@ -81,7 +81,7 @@ export async function soak({ durationMs, paymentsPerSecond, say }: SoakOptions):
   const before = new Map<ServiceProcess, Measure>();
   const endMs = performance.now() + durationMs;
   const inTurn = troublesOf({ kafka, postgres, redis, api, consumers });
-  for (let turn = 0; performance.now() < endMs; turn++) {
+  for (let turn = 0; performance.now() < endMs || turn < inTurn.length; turn++) {
     await sleep(calmMs);
     clients.takeLongestGapMs();
     const trouble = inTurn[turn % inTurn.length]!;
