@@ -1,23 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KafkaCluster } from '@sendonce/test-services';
-import type { PostgresService, RedisService } from '@sendonce/test-services/databases';
-import type { ServiceProcess } from './service-process.ts';
-
-export interface Scene {
-  readonly kafka: KafkaCluster;
-  readonly postgres: PostgresService;
-  readonly redis: RedisService;
-  /** Takes payments, and reads nothing. */
-  readonly api: ServiceProcess;
-  /** Reads, and is sent no payments. */
-  readonly consumers: ServiceProcess;
-}
+import type { Scene } from './scene.ts';
 
 export interface Trouble {
   readonly name: string;
   /** Resolves when everything is up again. */
-  cause(): Promise<void>;
+  readonly cause: () => Promise<void>;
 }
+
+/** Longer than a broker's session: its partitions get other leaders. */
+const brokerAwayMs = 7_000;
+const databaseAwayMs = 3_000;
 
 /** In the order in which they come, again and again. Each is over before the next begins. */
 export function troublesOf({ kafka, postgres, redis, api, consumers }: Scene): Trouble[] {
@@ -42,7 +34,7 @@ export function troublesOf({ kafka, postgres, redis, api, consumers }: Scene): T
       cause: async () => {
         const brokerId = kafka.brokerIds[rounds++ % kafka.brokerIds.length]!;
         await kafka.kill(brokerId);
-        await sleep(7_000);
+        await sleep(brokerAwayMs);
         await kafka.restart(brokerId);
       },
     },
@@ -50,7 +42,7 @@ export function troublesOf({ kafka, postgres, redis, api, consumers }: Scene): T
       name: 'Postgres crashed',
       cause: async () => {
         await postgres.stop('immediate');
-        await sleep(3_000);
+        await sleep(databaseAwayMs);
         await postgres.start();
       },
     },
@@ -58,7 +50,7 @@ export function troublesOf({ kafka, postgres, redis, api, consumers }: Scene): T
       name: 'Redis stopped',
       cause: async () => {
         await redis.stop();
-        await sleep(3_000);
+        await sleep(databaseAwayMs);
         await redis.start();
       },
     },
@@ -75,7 +67,7 @@ export function troublesOf({ kafka, postgres, redis, api, consumers }: Scene): T
       cause: async () => {
         const brokerId = kafka.brokerIds[rounds++ % kafka.brokerIds.length]!;
         kafka.freeze(brokerId);
-        await sleep(7_000);
+        await sleep(brokerAwayMs);
         kafka.resume(brokerId);
       },
     },

@@ -1,4 +1,5 @@
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { createTelemetry, type Telemetry } from '@sendonce/otel';
 import type { FastifyInstance } from 'fastify';
@@ -11,7 +12,8 @@ export interface SystemTelemetry extends Pick<Telemetry, 'producerHooks' | 'dedu
 
 export function startTelemetry(): SystemTelemetry {
   const exporter = new PrometheusExporter({ preventServerStart: true });
-  const meterProvider = new MeterProvider({ readers: [exporter] });
+  const resource = resourceFromAttributes({ 'service.name': 'payments-demo' });
+  const meterProvider = new MeterProvider({ readers: [exporter], resource });
   const { producerHooks, dedupHooks } = createTelemetry({ meterProvider });
   return {
     producerHooks,

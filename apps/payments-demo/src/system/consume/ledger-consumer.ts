@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { SystemEventEmitter } from '../events.ts';
 import { applyPayment, type Refusal, refuse } from '../ledger/ledger.ts';
 import { type Payment, readPayment, tryPaymentId } from '../payment.ts';
-import { PaymentConsumer, placeOf } from './payment-consumer.ts';
+import { PaymentConsumer, placeOf, storeTimeoutMs } from './payment-consumer.ts';
 
 interface Applied {
   readonly payment: Payment;
@@ -20,7 +20,7 @@ export interface LedgerConsumerOptions {
 
 /** Applies each payment once: its entries and its business key are committed together, or neither is. */
 export function createLedgerConsumer({ cluster, database, events, hooks }: LedgerConsumerOptions) {
-  const dedup = createDeduplicator({ store: database.keys, namespace: 'ledger', hooks });
+  const dedup = createDeduplicator({ store: database.keys, namespace: 'ledger', storeTimeoutMs, hooks });
   return new PaymentConsumer<Applied>({
     name: 'ledger',
     cluster,

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { SystemEventEmitter } from '../events.ts';
 import { readPayment } from '../payment.ts';
 import { keyOf } from './ledger-consumer.ts';
-import { PaymentConsumer, placeOf } from './payment-consumer.ts';
+import { PaymentConsumer, placeOf, storeTimeoutMs } from './payment-consumer.ts';
 
 export interface NotificationConsumerOptions {
   readonly cluster: PaymentsCluster;
@@ -20,7 +20,7 @@ export interface NotificationConsumerOptions {
  * a process that dies in between sends it twice (the crash-point matrix in consumer-dedup's README).
  */
 export function createNotificationConsumer({ cluster, keys, send, events, hooks }: NotificationConsumerOptions) {
-  const dedup = createDeduplicator({ store: keys, namespace: 'notifications', hooks });
+  const dedup = createDeduplicator({ store: keys, namespace: 'notifications', storeTimeoutMs, hooks });
   return new PaymentConsumer<string>({
     name: 'notifications',
     cluster,

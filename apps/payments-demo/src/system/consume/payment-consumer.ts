@@ -18,6 +18,9 @@ export interface PaymentConsumerOptions<R> {
   readonly putAside: (record: ConsumedRecord, reason: string) => Promise<void>;
 }
 
+/** What a store may take to answer. Shorter than the group's patience with a member that is silent. */
+export const storeTimeoutMs = 5_000;
+
 /** Thrown where a real process would have died: after the effect, before the commit. */
 class CrashedOnPurpose extends Error {
   override readonly name = 'CrashedOnPurpose';
