@@ -7,12 +7,12 @@ import { baseOf, type Setting, settings } from './settings.ts';
 // and each is compared with the same application without hooks in the same round, since a busy machine slows a round as a whole. The report shows medians over the rounds, and
 // between which values half of the rounds lie.
 //
-//   node --conditions=@sendonce/source bench/otel/main.ts [--rounds 5] [--seconds 2] [--callers 2000] [--kafka] [--only roots-1%,…]
+//   node --conditions=@sendonce/source bench/otel/main.ts [--rounds 5] [--records 1000000] [--callers 2000] [--kafka] [--only roots-1%,…]
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '2' },
+    records: { type: 'string', default: '1000000' },
     callers: { type: 'string', default: '2000' },
     kafka: { type: 'boolean', default: false },
     only: { type: 'string', default: Object.keys(settings).join() },
@@ -35,7 +35,7 @@ async function measure(setting: Setting, brokers: string | null): Promise<Figure
     worker,
     `--setting=${setting}`,
     `--callers=${values.callers}`,
-    `--seconds=${values.seconds}`,
+    `--records=${values.records}`,
     ...(brokers === null ? [] : [`--brokers=${brokers}`]),
   ]);
   const figures = JSON.parse(stdout) as Figures;
