@@ -289,13 +289,15 @@ export class Producer implements AsyncDisposable {
   /** Counters since the start, and gauges of now. */
   stats(): ProducerStats {
     const { answers, ...counters } = this.#stats;
-    const { pool, pendingRecords } = this.#accumulator;
+    const { pool, pendingRecords, waitingRecords } = this.#accumulator;
     return {
       ...counters,
       answers: { ...answers },
       state: this.#state,
       producerId: this.#identity.current.producerId,
       pendingRecords,
+      waitingRecords,
+      recordsRefused: this.#observer.recordsRefused,
       bufferUsedBytes: pool.usedBytes,
       bufferLimitBytes: pool.limitBytes,
       requestsInFlight: this.#sender.requestsInFlight,

@@ -8,7 +8,9 @@ export interface ProducerStats {
   readonly producerId: bigint;
 
   readonly recordsAcknowledged: number;
-  /** Failed, and certainly not stored. */
+  /** Failed before they got into a batch: wrong, too large, no room, no such topic, closed. Certainly not stored. */
+  readonly recordsRefused: number;
+  /** Failed in a batch, and certainly not stored. */
   readonly recordsNotStored: number;
   /** Failed, and perhaps stored. */
   readonly recordsUnknown: number;
@@ -32,6 +34,8 @@ export interface ProducerStats {
 
   /** Records taken and not settled. */
   readonly pendingRecords: number;
+  /** Those of them that wait for memory or metadata. A `send` that waits holds its record beside `bufferMemory`. */
+  readonly waitingRecords: number;
   readonly bufferUsedBytes: number;
   readonly bufferLimitBytes: number;
   readonly requestsInFlight: number;

@@ -48,6 +48,8 @@ export class Accumulator {
   readonly topics = new Map<string, TopicState>();
   /** Records in batches or waiting, not settled. */
   pendingRecords = 0;
+  /** Those of them that are in no batch yet. */
+  waitingRecords = 0;
 
   readonly #options: ResolvedOptions;
   readonly #codec: CompressionCodec | null;
@@ -121,19 +123,24 @@ export class Accumulator {
     const topic = this.topic(record.topic);
     const timestamp = record.timestamp ?? this.#options.runtime.wallClockMs();
     if (record.timestamp !== undefined) reportOldTimestamp(topic, record.timestamp, this.#options, this.#observer);
-    let waitsFor: 'topic' | 'memory' = topic.partitions.length === 0 || topic.waiting.length > 0 ? 'topic' : 'memory';
+    let waitsFor: 'topic' | 'memory' = topic.partitions.length === 0 || topic.isAdmitting ? 'topic' : 'memory';
+    let partition = -1;
     if (waitsFor === 'memory' && this.#memoryWaiters.length === 0) {
       const queue = this.#queueFor(topic, record);
       if (queue === null) waitsFor = 'topic';
-      else if (this.#append(queue, record, timestamp, first, second)) {
-        this.pendingRecords++;
-        return;
+      else {
+        if (this.#append(queue, record, timestamp, first, second)) {
+          this.pendingRecords++;
+          return;
+        }
+        partition = queue.partition;
       }
     }
     if (waitsFor === 'memory' && mode === 'now') {
       throw bufferFullError(this.pool.limitBytes, 'enqueue does not wait: wait for producer.ready() first.');
     }
-    const waiting = this.#wait(topic, record, timestamp, first, second, mode, signal);
+    const waiting = this.#wait(topic, record, timestamp, first, second, mode, waitsFor, signal);
+    waiting.partition = partition;
     if (waitsFor === 'memory') this.#memoryWaiters.push(waiting);
     else {
       topic.waiting.push(waiting);
@@ -175,10 +182,32 @@ export class Accumulator {
   /** The topic's partitions are known, or known to have changed: appends what waited for it, in order. */
   topicArrived(topic: TopicState): void {
     for (const arrival of topic.arrivals) this.#arrive(topic, arrival, null);
-    for (let waiting = topic.waiting.peek(); waiting !== undefined; waiting = topic.waiting.peek()) {
-      topic.waiting.shift();
-      if (waiting.isSettled) continue;
-      if (this.#memoryWaiters.length > 0 || !this.#admit(waiting)) this.#memoryWaiters.push(waiting);
+    this.#admitWaiting(topic, true);
+  }
+
+  /**
+   * Lets in what waits for the topic. Hooks and callbacks send more meanwhile, and that goes behind: at the end of the turn, since one
+   * that sends again whenever it hears of a failure must not keep the event loop for itself. A partition that the answer did not have is
+   * waited for until the next answer.
+   */
+  #admitWaiting(topic: TopicState, isNews: boolean): void {
+    topic.isAdmitting = true;
+    for (let count = topic.waiting.length; count > 0; count--) {
+      const waiting = topic.waiting.shift();
+      if (waiting === undefined || waiting.isSettled) continue;
+      const { partition } = waiting.record;
+      if (!isNews && partition !== undefined && topic.partitions[partition] === undefined) topic.waiting.push(waiting);
+      else if (this.#memoryWaiters.length > 0 || !this.#admit(waiting)) {
+        waiting.waitsFor = 'memory';
+        this.#memoryWaiters.push(waiting);
+      }
+    }
+    topic.isAdmitting = topic.waiting.some(
+      ({ record: { partition }, isSettled }) =>
+        !isSettled && (partition === undefined || topic.partitions[partition] !== undefined),
+    );
+    if (topic.isAdmitting) {
+      this.#outsideCallers(() => this.#options.runtime.endOfTurn(() => this.#admitWaiting(topic, false)));
     }
   }
 
@@ -192,8 +221,10 @@ export class Accumulator {
   /** The topic can't be used: fails what waits for it. */
   failWaiting(topic: TopicState, error: (partition: number) => SendonceError): void {
     for (const arrival of topic.arrivals) this.#arrive(topic, arrival, error(-1));
-    for (let waiting = topic.waiting.shift(); waiting !== undefined; waiting = topic.waiting.shift()) {
-      this.#reject(waiting, error(waiting.record.partition ?? -1));
+    // What callbacks send meanwhile waits for the next answer.
+    for (let count = topic.waiting.length; count > 0; count--) {
+      const waiting = topic.waiting.shift();
+      if (waiting !== undefined) this.#reject(waiting, error(waiting.record.partition ?? -1));
     }
   }
 
@@ -341,6 +372,7 @@ export class Accumulator {
     first: SettlerFirst,
     second: SettlerSecond,
     mode: TakeMode,
+    waitsFor: 'topic' | 'memory',
     signal: AbortSignal | undefined,
   ): WaitingRecord {
     const { maxBlockMs, maxRequestSize, runtime } = this.#options;
@@ -362,10 +394,12 @@ export class Accumulator {
       second,
       this.flushes.enter(),
       chargedBytes,
+      waitsFor,
       signal,
       this.#onWaitedTooLong,
     );
     this.pendingRecords++;
+    this.waitingRecords++;
     this.#deadlines.set(waiting, runtime.monotonicMs() + maxBlockMs);
     if (signal !== undefined) {
       waiting.onAbort = () => this.#reject(waiting, signal.reason);
@@ -376,7 +410,7 @@ export class Accumulator {
 
   readonly #onWaitedTooLong = (waiting: WaitingRecord): void => {
     const { topic } = waiting;
-    if (topic.partitions.length > 0) {
+    if (waiting.waitsFor === 'memory') {
       this.#reject(
         waiting,
         bufferFullError(this.pool.limitBytes, `It stayed full for maxBlockMs (${this.#options.maxBlockMs} ms).`),
@@ -390,10 +424,11 @@ export class Accumulator {
   #admit(waiting: WaitingRecord): boolean {
     const { topic, record } = waiting;
     try {
-      const partition = choosePartition(topic, record, this.#options.partitioner);
-      const queue = topic.partitions[partition];
+      const hasChoice = waiting.partition < 0 || topic.partitions[waiting.partition] === undefined;
+      if (hasChoice) waiting.partition = choosePartition(topic, record, this.#options.partitioner);
+      const queue = topic.partitions[waiting.partition];
       if (queue === undefined) {
-        this.#reject(waiting, noPartitionError(topic, partition));
+        this.#reject(waiting, noPartitionError(topic, waiting.partition));
         return true;
       }
       this.pool.discharge(waiting.chargedBytes);
@@ -422,6 +457,7 @@ export class Accumulator {
 
   #settled(waiting: WaitingRecord): void {
     waiting.isSettled = true;
+    this.waitingRecords--;
     this.#deadlines.remove(waiting);
     if (waiting.onAbort !== null) waiting.signal!.removeEventListener('abort', waiting.onAbort);
   }

@@ -15,6 +15,11 @@ export class Fifo<T> {
     return this.#items[this.#head];
   }
 
+  some(matches: (item: T) => boolean): boolean {
+    for (let index = this.#head; index < this.#items.length; index++) if (matches(this.#items[index]!)) return true;
+    return false;
+  }
+
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;

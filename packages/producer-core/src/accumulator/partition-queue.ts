@@ -61,6 +61,13 @@ export class PartitionQueue {
     return this.sequencer.outstanding > 0 || this.ready.length > 0;
   }
 
+  /** Whether anybody waits for a batch of the partition. */
+  get isWaitedFor(): boolean {
+    return (
+      this.open !== null || this.ready.length > 0 || this.sequencer.numbered.some(({ state }) => state !== 'settled')
+    );
+  }
+
   /** Batches without numbers, oldest first. A copy: they may be taken out meanwhile. */
   get unsent(): ProducerBatch[] {
     return this.open === null ? [...this.ready] : [...this.ready, this.open];

@@ -20,8 +20,10 @@ export class TopicState {
   readonly gone = new Map<number, PartitionQueue>();
   /** Kafka's id of it, where the cluster gives one: a topic that was deleted and made again has another. */
   topicId: string | undefined;
-  /** Records that wait for the topic's metadata, in the order of their calls. */
+  /** Records that wait for the topic's metadata, or for a partition that is not in it yet, in the order of their calls. */
   readonly waiting = new Fifo<WaitingRecord>();
+  /** What waited is being let in: who comes now goes behind it. */
+  isAdmitting = false;
   readonly arrivals = new Set<TopicArrival>();
   refreshedAtMs = Number.NEGATIVE_INFINITY;
   /** Metadata answers in a row that did not know the topic. */

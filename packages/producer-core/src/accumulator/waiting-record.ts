@@ -15,6 +15,9 @@ export class WaitingRecord extends Deadline {
   readonly chargedBytes: number;
   readonly signal: AbortSignal | undefined;
   readonly #onTimeout: (waiting: WaitingRecord) => void;
+  /** Where it goes, once that was chosen: the choice is made once a record. -1 before. */
+  partition = -1;
+  waitsFor: 'topic' | 'memory';
   onAbort: (() => void) | null = null;
   isSettled = false;
 
@@ -25,6 +28,7 @@ export class WaitingRecord extends Deadline {
     second: SettlerSecond,
     flushGroup: FlushGroup,
     chargedBytes: number,
+    waitsFor: 'topic' | 'memory',
     signal: AbortSignal | undefined,
     onTimeout: (waiting: WaitingRecord) => void,
   ) {
@@ -35,6 +39,7 @@ export class WaitingRecord extends Deadline {
     this.second = second;
     this.flushGroup = flushGroup;
     this.chargedBytes = chargedBytes;
+    this.waitsFor = waitsFor;
     this.signal = signal;
     this.#onTimeout = onTimeout;
   }
@@ -52,6 +57,8 @@ function ownBytes(bytes: RecordBytes): RecordBytes {
 export function ownRecord(record: ProducerRecord, timestamp: number): ProducerRecord {
   const { topic, key, value, headers, partition } = record;
   return {
+    // What else the application put there may matter to its partitioner.
+    ...record,
     topic,
     value: ownBytes(value),
     timestamp,

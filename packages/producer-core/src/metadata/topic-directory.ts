@@ -101,7 +101,8 @@ export class TopicDirectory implements MetadataListener {
     let isComplete = true;
     for (const { partition, leader, leaderEpoch } of answer.partitions) {
       const queue = topic.partitions[partition] ?? this.#addPartition(topic, partition);
-      if (leader < 0) isComplete = false;
+      // Nobody is kept from anything by a leader that is missing elsewhere, and an idle producer asks nothing.
+      if (leader < 0 && queue.isWaitedFor) isComplete = false;
       this.#sender.leaderIs(queue, leader, leaderEpoch);
     }
     this.#accumulator.topicArrived(topic);

@@ -20,6 +20,7 @@ import type {
 export class Observer {
   hookFailures = 0;
   unheardFailures = 0;
+  recordsRefused = 0;
   /** Asked once a record, so it is a field. */
   readonly watchesRecords: boolean;
   readonly #hooks: ProducerHooks;
@@ -90,6 +91,7 @@ export class Observer {
   }
 
   recordRefused(topic: unknown, error: unknown): void {
+    this.recordsRefused++;
     if (this.#hooks.onRecordRefused === undefined) return;
     this.#guard(() =>
       this.#hooks.onRecordRefused!(typeof topic === 'string' ? topic : null, error as Error, this.#producer),

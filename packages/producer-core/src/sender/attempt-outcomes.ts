@@ -110,6 +110,8 @@ export class AttemptOutcomes {
       case 'unknown-topic':
         if (++queue.unknownTopicAnswers >= unknownTopicLimit && batch.state !== 'settled' && !batch.knownStored) {
           this.#refuse(batch, result, nowMs);
+          // It may have been made again meanwhile.
+          this.#ports.wantMetadata(queue);
         } else this.#retryElsewhere(batch, result, nowMs);
         break;
       case 'refresh-and-retry':

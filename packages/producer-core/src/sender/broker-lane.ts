@@ -8,7 +8,7 @@ export class BrokerLane {
   /** Grows whenever a request ended without an answer: what went before it no longer opens a gate (C7). */
   connection = 0;
   /** Partitions that may have something to send, in turn. A partition is in it at most once. */
-  readonly ready: PartitionQueue[] = [];
+  ready: PartitionQueue[] = [];
   /** Whether the sender will come to it at the end of its present pass. */
   dirty = false;
 

@@ -53,9 +53,10 @@ export class Identity {
     for (let failures = 1; ; failures++) {
       signal.throwIfAborted();
       try {
-        this.current = await this.#askOnce(reason);
+        this.current = await this.#within(untilMs, signal, this.#askOnce(reason));
         return this.current;
       } catch (error) {
+        signal.throwIfAborted();
         const pauseMs = backoffMs(this.#retries, failures, this.#runtime.random());
         const isLate = this.#runtime.monotonicMs() + pauseMs > untilMs;
         if (!isTransient(error) || isLate) throw this.#failed(error, isLate);
@@ -85,6 +86,22 @@ export class Identity {
       `No producer id${isLate ? ' within maxBlockMs' : ''}: ${problem} Check that the cluster is up and allows idempotent writes.`,
       { code: 'NO_PRODUCER_ID', retriable: isLate, cause: error },
     );
+  }
+
+  /** The answer, unless time is up or nobody wants it any more: a request has a time limit of its own, which may be longer. */
+  #within<T>(untilMs: number, signal: AbortSignal, answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason);
+      const deadline = new CallbackDeadline(() =>
+        reject(new TransportError('The request was not answered in time.', { sent: 'maybe', code: 'REQUEST_TIMEOUT' })),
+      );
+      if (untilMs < Number.POSITIVE_INFINITY) this.#deadlines.set(deadline, untilMs);
+      signal.addEventListener('abort', onAbort, { once: true });
+      answer.then(resolve, reject).finally(() => {
+        this.#deadlines.remove(deadline);
+        signal.removeEventListener('abort', onAbort);
+      });
+    });
   }
 
   #pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -361,12 +361,43 @@ describe('C9: a log that went back', () => {
     const partition = new Partition();
     partition.add(1);
     partition.stored(partition.only(), 84n);
+    const [failed] = partition.add(1);
+    partition.only();
+    partition.expire(failed!);
+    partition.lose(failed!.attempt!);
+    partition.nowMs += 2_000;
+    partition.sequencer.resume(partition.nowMs);
+    expect(partition.bumps).toMatchObject([{ dataLossSuspected: false }]);
     partition.add(1);
-    partition.outOfOrder(partition.only());
-    partition.outOfOrder(partition.only());
-    expect(partition.bumps).toHaveLength(1);
     partition.stored(partition.only(), 12n);
     expect(partition.logsWentBack).toBe(1);
+  });
+
+  test('one loss is told once: neither again after the bump that told it, nor by a bump after the offset', () => {
+    const refused = new Partition();
+    refused.add(1);
+    refused.stored(refused.only(), 84n);
+    refused.add(1);
+    refused.outOfOrder(refused.only());
+    refused.outOfOrder(refused.only());
+    expect(refused.bumps).toMatchObject([{ dataLossSuspected: true }]);
+    refused.stored(refused.only(), 12n);
+    expect(refused.logsWentBack).toBe(0);
+
+    const wentBack = new Partition();
+    wentBack.add(1);
+    wentBack.stored(wentBack.only(), 84n);
+    wentBack.add(2);
+    const [lost, later] = wentBack.drain();
+    wentBack.lose(lost!);
+    wentBack.stored(later!, 12n);
+    expect(wentBack.logsWentBack).toBe(1);
+    wentBack.outOfOrder(wentBack.only());
+    wentBack.outOfOrder(wentBack.only());
+    wentBack.nowMs += 2_000;
+    wentBack.sequencer.resume(wentBack.nowMs);
+    while (wentBack.bumps.length === 0) wentBack.outOfOrder(wentBack.only());
+    expect(wentBack.bumps).toMatchObject([{ dataLossSuspected: false }]);
   });
 
   test('a late answer for an earlier batch has a lower offset, and that is no sign', () => {

@@ -402,6 +402,8 @@ export class PartitionSequencer {
     this.#gateLane = null;
     this.#acknowledgedInEpoch = false;
     this.#lastAcknowledgedSequence = -1;
+    // One loss is told once: what is stored next lies before what was lost.
+    if (report.dataLossSuspected) this.#lastAcknowledgedOffset = -1n;
     for (const batch of back) batch.forgetNumbers();
     for (const batch of ended) this.#forget(batch);
     if (this.epoch >= lastEpoch) {
@@ -418,8 +420,8 @@ export class PartitionSequencer {
   /** C11: all were refused and nothing unresolved lies before the oldest. */
   #suspectsDataLoss(nowMs: number): boolean {
     const oldest = this.numbered[0]!;
-    // One that failed or never left is a gap of our own, which explains why those after it were refused.
-    const hasGap = oldest.state === 'settled' || !oldest.left;
+    // One that failed or never left is a gap of our own, and a log that was cut was told of: each explains the refusals.
+    const hasGap = oldest.state === 'settled' || !oldest.left || oldest.answersForItself;
     if (!this.#acknowledgedInEpoch || this.#wasRefusedOtherwise || hasGap) return false;
     // Deleted on purpose. A broker that restarted then may remember an older batch as the last one.
     if (this.#logStartOffset > this.#lastAcknowledgedOffset) return false;

@@ -162,7 +162,8 @@ export class Sender {
     while (lane.inFlight < maxInFlight && lane.ready.length > 0 && !this.#stopped) {
       const nowMs = this.#now();
       const attempts: Attempt[] = [];
-      const turn = lane.ready.splice(0);
+      const turn = lane.ready;
+      lane.ready = [];
       let sizeBytes = 0;
       let taken = 0;
       for (; taken < turn.length; taken++) {
@@ -179,7 +180,7 @@ export class Sender {
         // It may have another one for the next request.
         lane.ready.push(queue);
       }
-      if (taken < turn.length) lane.ready.unshift(...turn.slice(taken));
+      if (taken < turn.length) lane.ready = turn.slice(taken).concat(lane.ready);
       if (attempts.length === 0) return;
       this.#ports.refreshMetadataIfOld(nowMs);
       this.#dispatch(lane, attempts);
@@ -358,10 +359,12 @@ export class Sender {
           queue.removeUnsent(batch);
           this.#settlement.end(batch, () => error(batch));
         }
-        for (const batch of [...queue.sequencer.numbered]) {
-          if (batch.state === 'settled' || batch.attempt !== null) continue;
-          this.#settlement.end(batch, () => error(batch));
-          queue.sequencer.ended(batch, 'refused', this.#now());
+        const failed = queue.sequencer.numbered.filter(({ state, attempt }) => state !== 'settled' && attempt === null);
+        // All first: what ends one of them may give the others new numbers, and with them a place among the unsent ones.
+        for (const batch of failed) this.#settlement.end(batch, () => error(batch));
+        // From the newest back: so those that never left give back their numbers.
+        for (const batch of failed.reverse()) {
+          if (batch.isTracked) queue.sequencer.ended(batch, 'refused', this.#now());
         }
       }
     });
