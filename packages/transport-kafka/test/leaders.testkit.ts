@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type KafkaCluster, rawRequest, withAdmin } from '@sendonce/test-services';
+import { KafkaJSProtocolError } from 'kafkajs';
 
 const electLeadersKey = 43;
 const preferredElection = 0;
@@ -11,12 +12,15 @@ export interface PartitionPlace {
   readonly inSync: readonly number[];
 }
 
-export function placeOf(kafka: KafkaCluster, topic: string, partition = 0): Promise<PartitionPlace> {
+/** `undefined` while the broker that was asked has not heard of the topic. */
+async function placeOf(kafka: KafkaCluster, topic: string, partition: number): Promise<PartitionPlace | undefined> {
   return withAdmin(kafka.bootstrap, async (admin) => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
     const found = topics[0]?.partitions.find(({ partitionId }) => partitionId === partition);
-    if (!found) throw new Error(`No partition ${topic}-${partition}`);
-    return { leader: found.leader, replicas: found.replicas, inSync: found.isr };
+    return found && { leader: found.leader, replicas: found.replicas, inSync: found.isr };
+  }).catch((error: Error) => {
+    if (error instanceof KafkaJSProtocolError && error.type === 'UNKNOWN_TOPIC_OR_PARTITION') return undefined;
+    throw error;
   });
 }
 
@@ -29,7 +33,7 @@ export async function untilPlaced(
   const endMs = performance.now() + timeoutMs;
   for (;;) {
     const place = await placeOf(kafka, topic, partition);
-    if (isReached(place)) return place;
+    if (place && isReached(place)) return place;
     if (performance.now() > endMs) throw new Error(`${topic}-${partition} stays at ${JSON.stringify(place)}`);
     await sleep(20);
   }
