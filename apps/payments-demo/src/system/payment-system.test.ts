@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { MemoryCluster } from '@sendonce/transport-memory';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { order, pgliteStartMs, post, settledBooks, startMemorySystem } from './memory-system.testkit.ts';
@@ -56,6 +57,7 @@ it('repeats that come at the same time are sent once and told the same', async (
   );
   expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
   expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1);
   expect((await system.reconcile()).recordsInLog).toBe(recordsInLog + 1);
 });
 
@@ -76,6 +78,32 @@ it('a payment sent again by a restarted producer is stored twice and applied onc
     recordsInLog: recordsInLog + 1,
     applied,
     duplicatesCaughtByKey: 1,
+    isBalanced: true,
+  });
+});
+
+it('a payment whose reply was lost when the API died is stored again when its client repeats, and applied once', async () => {
+  const before = await settledBooks(system);
+  cluster.faults.loseReply({ topic: 'payments' });
+  const stored = new Promise<void>((resolve) => {
+    const stop = cluster.onEvent(({ type }) => {
+      if (type !== 'batch-stored') return;
+      stop();
+      resolve();
+    });
+  });
+  const failed = once(system.events, 'payment-failed');
+  const unanswered = post(system, order, { 'idempotency-key': 'lost' });
+  await stored;
+  await system.producer.restartProducer();
+  expect((await failed)[0]).toMatchObject({ key: 'lost', fate: 'unknown' });
+  expect((await unanswered).status).toBe(503);
+  expect((await post(system, order, { 'idempotency-key': 'lost' })).status).toBe(201);
+  expect(await settledBooks(system)).toMatchObject({
+    accepted: before.accepted + 1,
+    recordsInLog: before.recordsInLog + 2,
+    applied: before.applied + 1,
+    duplicatesCaughtByKey: before.duplicatesCaughtByKey + 1,
     isBalanced: true,
   });
 });

@@ -8,7 +8,7 @@ import { type PaymentRequest, type PaymentRequests, UnknownAccountError } from '
 
 export interface Acceptance {
   readonly payment: Payment;
-  /** The same request had been answered before. */
+  /** The same request had been answered before, or was on its way. */
   readonly replayed: boolean;
 }
 
@@ -29,7 +29,7 @@ export class PaymentDesk {
   readonly #producer: PaymentProducer;
   readonly #events: SystemEventEmitter;
   /** Repeats that come while the first is on its way wait for the same answer. Bounded by the requests that are open. */
-  readonly #underWay = new Map<string, Promise<PaymentRequest>>();
+  readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(requests: PaymentRequests, producer: PaymentProducer, events: SystemEventEmitter) {
     this.#requests = requests;
@@ -43,9 +43,11 @@ export class PaymentDesk {
     const request = await this.#note(order, key);
     if (!isSameOrder(request.payment, order)) throw new KeyReusedError();
     const { payment } = request;
-    if (!request.isAccepted) await this.#acceptOnce(request);
-    this.#events.emit('payment-accepted', { paymentId: payment.paymentId, key, replayed: request.isAccepted });
-    return { payment, replayed: request.isAccepted };
+    const running = this.#underWay.get(key);
+    const replayed = request.isAccepted || running !== undefined;
+    if (!request.isAccepted) await (running ?? this.#acceptOnce(request));
+    this.#events.emit('payment-accepted', { paymentId: payment.paymentId, key, replayed });
+    return { payment, replayed };
   }
 
   /** Sends a payment again, as an application does that does not know whether it had: with the same key, whatever was answered. */
@@ -65,25 +67,18 @@ export class PaymentDesk {
   }
 
   async #acceptOnce(request: PaymentRequest): Promise<void> {
-    const { key } = request;
-    const running = this.#underWay.get(key);
-    if (running !== undefined) {
-      await running;
-      return;
-    }
-    const accepting = this.#accept(request).finally(() => this.#underWay.delete(key));
-    this.#underWay.set(key, accepting);
+    const accepting = this.#accept(request).finally(() => this.#underWay.delete(request.key));
+    this.#underWay.set(request.key, accepting);
     await accepting;
   }
 
-  async #accept(request: PaymentRequest): Promise<PaymentRequest> {
+  async #accept(request: PaymentRequest): Promise<void> {
     await this.#store(request);
     try {
       await this.#requests.accept(request.key);
     } catch (error) {
       throw new UnavailableError('DATABASE_UNAVAILABLE', error);
     }
-    return request;
   }
 
   async #store({ payment, key }: PaymentRequest): Promise<Place> {
