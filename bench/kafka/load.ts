@@ -70,3 +70,17 @@ export async function measure(subject: Subject, callers: number | 'enqueue', sec
 
 const median = (figures: readonly number[]): number =>
   figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? Number.NaN;
+
+const windowSeconds = 1;
+
+/** Several windows of a second in a row; the one with the most records counts, since others use the machine, too. */
+export async function measureBest(subject: Subject, callers: number | 'enqueue', seconds: number): Promise<Figures> {
+  let best: Figures | undefined;
+  for (let passed = 0; passed < seconds; passed += windowSeconds) {
+    const before = subject.acknowledged?.() ?? 0;
+    const counted = { ...subject, acknowledged: () => (subject.acknowledged?.() ?? 0) - before };
+    const figures = await measure(counted, callers, windowSeconds);
+    if (figures.recordsPerSecond >= (best?.recordsPerSecond ?? 0)) best = figures;
+  }
+  return best!;
+}

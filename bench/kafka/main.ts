@@ -4,8 +4,8 @@
  *   npm run bench:kafka -- [--seconds 5] [--value-bytes 100] [--loads 2000,10,1,enqueue] [--only NAME,NAME]
  *                          [--rounds 3] [--tls] [--compression zstd|lz4] [--brokers 3] [--partitions 100]
  *
- * The clients take turns, as many times as there are rounds, and the best of each counts: what else the machine does then disturbs
- * all of them alike (kafkajs, platformatic and java: once). With three brokers topics have three replicas. Says at the end which bars hold.
+ * The clients take turns, as many times as there are rounds, and the best second of each counts: what else the machine does then
+ * disturbs all of them alike (kafkajs, platformatic and java: once; java's figure is its own, over its whole run). With three brokers topics have three replicas. Says at the end which bars hold.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -101,7 +101,7 @@ const what = [
   ...(compression === undefined ? [] : [compression]),
 ];
 console.log(
-  `Node ${process.version}, ${what.join(', ')}, the best of ${rounds} times ${seconds} s, acks all, idempotence on\n`,
+  `Node ${process.version}, ${what.join(', ')}, the best second of ${rounds} times ${seconds} s, acks all, idempotence on\n`,
 );
 console.log(
   '| load | client | records/s | of the probe | refused | median latency µs | client CPU ns/record | client RSS MiB | broker CPU cores |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |',
