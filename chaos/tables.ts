@@ -55,7 +55,7 @@ function groupBySettings(results: readonly StormResult[]): StormResult[][] {
     const key = settings(result).join();
     groups.set(key, [...(groups.get(key) ?? []), result]);
   }
-  return [...groups.values()];
+  return [...groups.values()].map((group) => group.toSorted((a, b) => a.seed - b.seed));
 }
 
 /** Sums of what is counted, the worst of what is measured in time, the least of what is wanted. */
