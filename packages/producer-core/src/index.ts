@@ -1,6 +1,7 @@
 /** What applications use. */
 
 export type { OnSettled } from './accumulator/settler.ts';
+export type { CloseOptions, CreateProducerOptions, SendOptions } from './call-options.ts';
 export {
   AuthorizationError,
   BufferFullError,
@@ -35,14 +36,7 @@ export type {
   RecordWatch,
 } from './observe/hooks.ts';
 export type { Partitioner, ProducerOptions } from './options.ts';
-export {
-  type CloseOptions,
-  type CreateProducerOptions,
-  createProducer,
-  type Producer,
-  type ProducerState,
-  type SendOptions,
-} from './producer.ts';
+export { createProducer, type Producer, type ProducerState } from './producer.ts';
 export { createProducerPool, type ProducerPool, type ProducerPoolOptions } from './producer-pool.ts';
 export type { ProducerRecord, RecordBytes, RecordHeaders, RecordMetadata } from './record.ts';
 export type { CompressionCodec, CompressionName } from './record-batch/index.ts';

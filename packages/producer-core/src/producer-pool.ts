@@ -1,5 +1,6 @@
+import type { CloseOptions, SendOptions } from './call-options.ts';
 import { ConfigError, ProducerClosedError } from './errors.ts';
-import type { CloseOptions, Producer, SendOptions } from './producer.ts';
+import type { Producer } from './producer.ts';
 import type { ProducerRecord, RecordMetadata } from './record.ts';
 import type { ProducerStats } from './stats.ts';
 

@@ -291,7 +291,7 @@ describe('C14: memory', () => {
     expect(sends.map(({ value, error }) => (value === undefined ? (error as Error)?.message : 'stored'))).toEqual([
       'stored',
       'stored',
-      'no idea',
+      'Option partitioner threw for a record of topic payments. Nothing of the record was kept.',
       'stored',
     ]);
     expect(producer.stats()).toMatchObject({ pendingRecords: 0, bufferUsedBytes: 0 });
@@ -433,10 +433,33 @@ describe('people’s code that throws', () => {
   });
 
   test.each([
+    ['stored', false],
+    ['failed', false],
+    ['stored', true],
+  ])(
+    'an async callback of a record that is %s may reject: counted, and no unhandled rejection',
+    async (fate, isWatched) => {
+      const { producer, runtime, transport } = await bench(
+        isWatched ? { hooks: { onRecord: () => ({ onSettled: () => {} }) } } : {},
+      );
+      producer.enqueue(record('a'), async () => {
+        throw new Error('boom');
+      });
+      await runtime.settle();
+      const request = transport.only();
+      if (fate === 'stored') request.answer();
+      else request.refuse('INVALID_RECORD');
+      await runtime.advance(0);
+      expect(producer.stats()).toMatchObject({ hookFailures: 1, pendingRecords: 0 });
+    },
+  );
+
+  test.each([
     [() => 7, 'returned 7'],
     [() => -1, 'returned -1'],
     [() => Number.NaN, 'returned NaN'],
-    [() => 'a' as unknown as number, 'returned a'],
+    [() => 'a' as unknown as number, 'returned a string'],
+    [() => Promise.resolve(0) as unknown as number, 'returned an object (Promise)'],
   ])('a partitioner that returns nonsense is a ConfigError of that record alone', async (partitioner, words) => {
     const { producer, runtime, transport } = await bench({ partitioner });
     const sent = watch(producer.send(record('a')));
@@ -449,15 +472,28 @@ describe('people’s code that throws', () => {
     expect(explicit.value).toBeDefined();
   });
 
-  test('a partitioner that throws rejects that record alone', async () => {
-    const { producer, runtime } = await bench({
+  test.each([
+    ['an Error', new Error('no idea')],
+    ['nothing', undefined],
+  ])('a partitioner that throws %s is a ConfigError of that record alone', async (_what, cause) => {
+    const { producer, runtime, transport } = await bench({
       partitioner: () => {
-        throw new Error('no idea');
+        throw cause;
       },
     });
-    const sent = watch(producer.send(record('a')));
+    const beforeMetadata = watch(producer.send(record('a')));
     await runtime.settle();
-    expect(sent.error).toMatchObject({ message: 'no idea' });
+    const afterMetadata = watch(producer.send(record('b')));
+    const explicit = watch(producer.send({ ...record('c'), partition: 0 }));
+    await runtime.settle();
+    transport.only().answer();
+    await runtime.settle();
+    for (const { error } of [beforeMetadata, afterMetadata]) {
+      expect(error).toBeInstanceOf(ConfigError);
+      expect(error).toMatchObject({ fields: ['partitioner'], cause });
+    }
+    expect(() => producer.enqueue(record('d'))).toThrow('partitioner threw');
+    expect(explicit.value).toBeDefined();
     expect(producer.stats()).toMatchObject({ pendingRecords: 0, bufferUsedBytes: 0 });
   });
 

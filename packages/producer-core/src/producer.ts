@@ -1,6 +1,13 @@
 import { Accumulator } from './accumulator/accumulator.ts';
 import type { PartitionQueue, PartitionQueueOwner } from './accumulator/partition-queue.ts';
-import type { CallSettler, OnSettled } from './accumulator/settler.ts';
+import type { CallSettler, OnSettled, SettlerFirst, SettlerSecond } from './accumulator/settler.ts';
+import {
+  type CloseOptions,
+  type CreateProducerOptions,
+  readSignal,
+  readTimeoutMs,
+  type SendOptions,
+} from './call-options.ts';
 import { type ChurnWatch, processChurn } from './churn.ts';
 import {
   ConfigError,
@@ -19,7 +26,7 @@ import { Observer } from './observe/observer.ts';
 import { takeWatched } from './observe/watched-record.ts';
 import { type ProducerOptions, type ResolvedOptions, resolveOptions } from './options.ts';
 import { outsideCallers } from './outside-callers.ts';
-import { checkRecord, type ProducerRecord, type RecordMetadata } from './record.ts';
+import { checkRecord, type ProducerRecord, type RecordMetadata, topicOf, unreadableRecord } from './record.ts';
 import { type CompressionCodec, loadCodec } from './record-batch/index.ts';
 import { CallbackDeadline, DeadlineQueue } from './sender/deadline-queue.ts';
 import { Identity } from './sender/identity.ts';
@@ -43,21 +50,6 @@ const transitions: Readonly<Record<ProducerState, readonly ProducerState[]>> = {
   fenced: ['closed'],
   closed: [],
 };
-
-export interface SendOptions {
-  /** Ends the wait for memory or metadata (rule C14): the send rejects with the signal's reason. Once the record is in a batch it has no effect. */
-  readonly signal?: AbortSignal;
-}
-
-export interface CloseOptions {
-  /** The longest `close` waits for what is pending. Default: `deliveryTimeoutMs`. What is left then rejects, each record with its fate. */
-  readonly timeoutMs?: number;
-}
-
-export interface CreateProducerOptions {
-  /** Ends connecting: `createProducer` rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-}
 
 // The executor of every send's promise: one function for all, so that a send makes no closure of its own.
 let capturedResolve: (metadata: RecordMetadata) => void;
@@ -171,18 +163,47 @@ export class Producer implements AsyncDisposable {
     const promise = new Promise<RecordMetadata>(capture);
     const resolve = capturedResolve;
     const reject = capturedReject;
+    let signal: AbortSignal | undefined;
     try {
-      const checked = this.#check(record);
-      const signal = options?.signal;
-      if (signal !== undefined) signal.throwIfAborted();
-      if (this.#observer.watchesRecords) {
-        takeWatched(this.#accumulator, this.#observer, checked, resolve, reject, 'wait', signal);
-      } else this.#accumulator.take(checked, resolve, reject, 'wait', signal);
+      signal = readSignal('send', options);
+      this.#take(this.#check(record), resolve, reject, signal);
     } catch (error) {
-      this.#observer.recordRefused(record?.topic, error);
-      reject(error as Error);
+      reject(this.#refused(record, error, signal));
     }
     return promise;
+  }
+
+  /** @internal `send` for a pool: the record comes from {@link route}. */
+  sendRouted(record: ProducerRecord, signal: AbortSignal | undefined): Promise<RecordMetadata> {
+    return new Promise((resolve, reject) => {
+      try {
+        this.#checkOpen();
+        this.#take(record, resolve, reject, signal);
+      } catch (error) {
+        reject(this.#refused(record, error, signal));
+      }
+    });
+  }
+
+  /**
+   * @internal What `send` does first, for a pool whose other producer may send the record: checks it, reads its idempotency key
+   * and picks its partition. That is absent while the topic is not known; then the same again, `isChecked`, once it is.
+   */
+  route(record: ProducerRecord, isChecked: boolean): ProducerRecord {
+    try {
+      const checked = isChecked ? record : this.#check(record);
+      const chosen = checked.partition ?? this.#accumulator.partitionFor(checked);
+      if (chosen === null || chosen === checked.partition) return checked;
+      const { topic, key, value, headers, timestamp } = checked;
+      return { topic, key, value, headers, partition: chosen, timestamp };
+    } catch (error) {
+      throw this.#refused(record, error, undefined);
+    }
+  }
+
+  /** @internal Resolves when the topic's partitions are known. Rejects as `send` would. */
+  topicKnown(topic: string): Promise<void> {
+    return this.#accumulator.topicKnown(this.#accumulator.topic(topic));
   }
 
   /**
@@ -200,27 +221,23 @@ export class Producer implements AsyncDisposable {
         resolve([]);
         return;
       }
+      const signal = readSignal('sendBatch', options);
       const call = new BatchCall(records.length, resolve, reject);
-      const signal = options?.signal;
       for (let index = 0; index < records.length; index++) {
         const record = records[index]!;
         try {
-          const checked = this.#check(record);
-          signal?.throwIfAborted();
-          if (this.#observer.watchesRecords) {
-            takeWatched(this.#accumulator, this.#observer, checked, call, index, 'wait', signal);
-          } else this.#accumulator.take(checked, call, index, 'wait', signal);
+          this.#take(this.#check(record), call, index, signal);
         } catch (error) {
-          this.#observer.recordRefused(record?.topic, error);
-          call.settle(index, error as Error, null);
+          call.settle(index, this.#refused(record, error, signal), null);
         }
       }
     });
   }
 
   /**
-   * Sends one record without a promise: the fastest way. `onSettled` is called once, outside the caller's async context. Without
-   * it, a failure is an event (`unheard-failures`) and a count in `stats()`.
+   * Sends one record without a promise: the fastest way. `onSettled` is called once, outside the caller's async context; one
+   * that throws, or is async and rejects, is counted in `stats().hookFailures` and changes nothing else. Without it, a failure is
+   * an event (`unheard-failures`) and a count in `stats()`.
    *
    * The record is taken, or an error thrown and nothing kept. Returns false when it is taken but half of `bufferMemory` is in
    * use: wait for {@link ready} before the next one.
@@ -238,8 +255,7 @@ export class Producer implements AsyncDisposable {
         takeWatched(this.#accumulator, this.#observer, checked, onSettled, undefined, 'now', undefined);
       } else this.#accumulator.take(checked, onSettled, undefined, 'now', undefined);
     } catch (error) {
-      this.#observer.recordRefused(record?.topic, error);
-      throw error;
+      throw this.#refused(record, error, undefined);
     }
     return this.#accumulator.hasRoom;
   }
@@ -268,15 +284,15 @@ export class Producer implements AsyncDisposable {
 
   /**
    * Takes no more records, settles those it has, closes the transport. What is not settled in time rejects, record by record, with
-   * its fate. May be called again: the same promise. Never rejects for what could not be delivered.
-   * @throws {ConfigError} when `timeoutMs` is not a duration.
+   * its fate. May be called again: the same promise. Never rejects for what could not be delivered, only with a
+   * {@link ConfigError} for options that are wrong.
    */
-  close(options: CloseOptions = {}): Promise<void> {
-    const { timeoutMs = this.#options.deliveryTimeoutMs } = options;
-    if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0)) {
-      return Promise.reject(
-        new ConfigError(`Option timeoutMs must be milliseconds from 0, not ${String(timeoutMs)}.`, ['timeoutMs']),
-      );
+  close(options?: CloseOptions): Promise<void> {
+    let timeoutMs: number;
+    try {
+      timeoutMs = readTimeoutMs(options) ?? this.#options.deliveryTimeoutMs;
+    } catch (error) {
+      return Promise.reject(error);
     }
     this.#closing ??= outsideCallers(() => this.#close(timeoutMs));
     return this.#closing;
@@ -328,6 +344,21 @@ export class Producer implements AsyncDisposable {
     checkRecord(record);
     const { idempotencyKey } = this.#options;
     return idempotencyKey === undefined ? record : withIdempotencyKey(record, idempotencyKey);
+  }
+
+  #take(checked: ProducerRecord, first: SettlerFirst, second: SettlerSecond, signal: AbortSignal | undefined): void {
+    signal?.throwIfAborted();
+    if (this.#observer.watchesRecords) {
+      takeWatched(this.#accumulator, this.#observer, checked, first, second, 'wait', signal);
+    } else this.#accumulator.take(checked, first, second, 'wait', signal);
+  }
+
+  /** What the caller is told: a record that throws when it is read is a record that is wrong. */
+  #refused(record: ProducerRecord, error: unknown, signal: AbortSignal | undefined): Error {
+    const isMeant = error instanceof SendonceError || (signal?.aborted === true && error === signal.reason);
+    const refusal = isMeant ? (error as Error) : unreadableRecord(error);
+    this.#observer.recordRefused(topicOf(record), refusal);
+    return refusal;
   }
 
   *#queues(): Iterable<PartitionQueue> {
@@ -471,10 +502,8 @@ async function codecOf({ compression }: ResolvedOptions): Promise<CompressionCod
  * Rejects with {@link ConfigError} naming the options that are wrong, `TransportError` when no broker can be reached, or
  * `SendonceError` (`NO_PRODUCER_ID`) when the cluster gives no producer id within `maxBlockMs`.
  */
-export async function createProducer(
-  options: ProducerOptions,
-  { signal }: CreateProducerOptions = {},
-): Promise<Producer> {
+export async function createProducer(options: ProducerOptions, creating?: CreateProducerOptions): Promise<Producer> {
+  const signal = readSignal('createProducer', creating);
   const resolved = resolveOptions(options);
   const codec = await codecOf(resolved);
   const producer = new Producer(resolved, codec, processChurn);

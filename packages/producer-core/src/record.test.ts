@@ -67,6 +67,39 @@ describe('a record that can’t be sent is refused by the field’s name', () =>
     expect(error.message).not.toContain('[object Object]');
   });
 
+  class Headed {
+    get a(): string {
+      return 'b';
+    }
+  }
+  test.each([
+    ['a Map', new Map([['a', 'b']])],
+    ['a Set of pairs', new Set([['a', 'b']])],
+    ['a Date', new Date(0)],
+    ['fetch’s Headers', new Headers({ a: 'b' })],
+    ['a URLSearchParams', new URLSearchParams('a=b')],
+    ['an object with getters of its class', new Headed()],
+    ['a Promise', Promise.resolve({ a: 'b' })],
+    ['a Buffer', Buffer.from('a')],
+    ['a function', () => ({ a: 'b' })],
+  ])('headers given as %s, which would be dropped without a word', (_what, headers) => {
+    expect(refusal({ topic: 't', value: 'v', headers }).fields).toEqual(['headers']);
+  });
+
+  test('headers that can be spread into pairs say so', () => {
+    expect(refusal({ topic: 't', value: 'v', headers: new Map() }).message).toBe(
+      "The record's headers must be a plain object or an array of [name, value] pairs, not an object (Map). Where it yields such pairs, write `headers: [...it]`.",
+    );
+    const bare = Object.assign(Object.create(null), { a: 'b' });
+    expect(() => checkRecord({ topic: 't', value: 'v', headers: bare })).not.toThrow();
+  });
+
+  test('what is not a number is not shown as one', () => {
+    expect(refusal({ topic: 't', value: 'v', partition: '1' }).message).toContain('not a string');
+    expect(refusal({ topic: 't', value: 'v', timestamp: 1n }).message).toContain('not a bigint');
+    expect(refusal({ topic: 't', value: 'v', partition: 1.5 }).message).toContain('not 1.5');
+  });
+
   test('an absent value says how to write a tombstone', () => {
     expect(refusal({ topic: 't' }).message).toContain('value: null');
   });

@@ -87,6 +87,11 @@ export function kindOf(value: unknown): string {
   return `a ${typeof value}`;
 }
 
+/** A number as it is, anything else by its kind. */
+function shown(value: unknown): string {
+  return typeof value === 'number' ? String(value) : kindOf(value);
+}
+
 function isRecordBytes(value: unknown): value is RecordBytes {
   return typeof value === 'string' || value === null || value instanceof Uint8Array;
 }
@@ -99,14 +104,24 @@ function wrongBytes(field: string, value: unknown): ConfigError {
   );
 }
 
+/** A Map, a Date or fetch's Headers has no properties of its own: it would be taken for an object without headers. */
+function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function wrongHeaders(headers: unknown): ConfigError {
+  const isIterable = typeof headers === 'object' && headers !== null && Symbol.iterator in headers;
+  const hint = isIterable ? ' Where it yields such pairs, write `headers: [...it]`.' : '';
+  return new ConfigError(
+    `The record's headers must be a plain object or an array of [name, value] pairs, not ${kindOf(headers)}.${hint}`,
+    ['headers'],
+  );
+}
+
 /** @throws {ConfigError} naming the header. */
 export function checkHeaders(headers: unknown): void {
-  if (headers === null || typeof headers !== 'object' || headers instanceof Uint8Array) {
-    throw new ConfigError(
-      `The record's headers must be an object or an array of [name, value] pairs, not ${kindOf(headers)}.`,
-      ['headers'],
-    );
-  }
+  if (headers === null || typeof headers !== 'object') throw wrongHeaders(headers);
   if (Array.isArray(headers)) {
     for (let index = 0; index < headers.length; index++) {
       const pair: unknown = headers[index];
@@ -119,6 +134,7 @@ export function checkHeaders(headers: unknown): void {
     }
     return;
   }
+  if (!isPlainObject(headers)) throw wrongHeaders(headers);
   for (const [name, value] of Object.entries(headers)) {
     if (Array.isArray(value)) {
       for (const each of value) if (!isRecordBytes(each)) throw wrongBytes(`headers["${name}"][]`, each);
@@ -145,13 +161,32 @@ export function checkRecord(record: ProducerRecord): void {
   if (key !== undefined && !isRecordBytes(key)) throw wrongBytes('key', key);
   if (headers !== undefined) checkHeaders(headers);
   if (partition !== undefined && !(Number.isInteger(partition) && partition >= 0)) {
-    throw new ConfigError(`The record's partition must be a whole number from 0, not ${String(partition)}.`, [
+    throw new ConfigError(`The record's partition must be a whole number from 0, not ${shown(partition)}.`, [
       'partition',
     ]);
   }
   if (timestamp !== undefined && !(Number.isSafeInteger(timestamp) && timestamp >= 0)) {
-    throw new ConfigError(`The record's timestamp must be whole milliseconds since 1970, not ${String(timestamp)}.`, [
+    throw new ConfigError(`The record's timestamp must be whole milliseconds since 1970, not ${shown(timestamp)}.`, [
       'timestamp',
     ]);
+  }
+}
+
+/** Says that reading the record, a getter of it say, threw. */
+export function unreadableRecord(cause: unknown): ConfigError {
+  return new ConfigError(
+    `The record can't be read: ${cause instanceof Error ? cause.message : String(cause)}. Nothing of it was kept.`,
+    ['record'],
+    { cause },
+  );
+}
+
+/** The topic of whatever was given as a record. */
+export function topicOf(record: unknown): string | null {
+  try {
+    const topic: unknown = (record as ProducerRecord | null | undefined)?.topic;
+    return typeof topic === 'string' ? topic : null;
+  } catch {
+    return null;
   }
 }

@@ -182,13 +182,7 @@ const record: FieldReader<Record<string, unknown>> = (given = {}, field) =>
 
 const runtimeMethods = ['monotonicMs', 'wallClockMs', 'schedule', 'cancel', 'endOfTurn', 'random'] as const;
 
-/** The platform's, except that an unanswered request keeps the process alive, as a socket does. */
-const socketRuntime: Runtime = {
-  ...platformRuntime,
-  schedule: (delayMs, callback) => setTimeout(callback, Math.max(0, delayMs)),
-};
-
-const readRuntime: FieldReader<Runtime> = (given = socketRuntime, field) => {
+const readRuntime: FieldReader<Runtime> = (given = platformRuntime, field) => {
   const candidate = given as Partial<Record<keyof Runtime, unknown>> | null;
   const isRuntime = runtimeMethods.every((method) => typeof candidate?.[method] === 'function');
   return isRuntime ? (candidate as Runtime) : fail(field, `an object with ${runtimeMethods.join(', ')}`, given);

@@ -25,13 +25,7 @@ export function tellFailure(
   if (first === undefined) return false;
   if (typeof second === 'function') second(error);
   else if (typeof second === 'number') return (first as CallSettler).settle(second, error, null);
-  else {
-    try {
-      (first as OnSettled)(error, null);
-    } catch (callbackError) {
-      onCallbackError(callbackError);
-    }
-  }
+  else callBack(first as OnSettled, error, null, onCallbackError);
   return true;
 }
 
@@ -45,11 +39,20 @@ export function tellSuccess(
   if (first === undefined) return;
   if (typeof second === 'function') (first as (metadata: RecordMetadata) => void)(metadata);
   else if (typeof second === 'number') (first as CallSettler).settle(second, null, metadata);
-  else {
-    try {
-      (first as OnSettled)(null, metadata);
-    } catch (callbackError) {
-      onCallbackError(callbackError);
-    }
+  else callBack(first as OnSettled, null, metadata, onCallbackError);
+}
+
+/** An async callback is not waited for; its rejection must not become an unhandled one. */
+function callBack(
+  onSettled: (...told: Parameters<OnSettled>) => unknown,
+  error: Error | null,
+  metadata: RecordMetadata | null,
+  onCallbackError: (error: unknown) => void,
+): void {
+  try {
+    const returned = onSettled(error, metadata);
+    if (returned instanceof Promise) returned.catch(onCallbackError);
+  } catch (callbackError) {
+    onCallbackError(callbackError);
   }
 }

@@ -1,4 +1,4 @@
-import type { ProducerRecord } from '../record.ts';
+import { checkHeaders, type ProducerRecord } from '../record.ts';
 import { hookNames, type ProducerHooks, type ProducerInfo, type RecordWatch } from './hooks.ts';
 import { callAll, joinWatches } from './join-watches.ts';
 
@@ -36,6 +36,7 @@ function watchByAll(
       const watch = hooks.onRecord!(seen, producer);
       if (watch === undefined) continue;
       watches.push(watch);
+      if (watch.headers !== undefined) checkHeaders(watch.headers);
       headers = watch.headers ?? headers;
     } catch (error) {
       // The others have watches that must hear how it ends, so the error is thrown where it loses nothing.

@@ -443,6 +443,22 @@ describe('producers', () => {
   });
 });
 
+describe('headers of a hook', () => {
+  test.each([
+    ['a Map', new Map([['a', 'b']])],
+    ['fetch’s Headers', new Headers({ a: 'b' })],
+    ['a Set', new Set()],
+  ])('%s in their place leaves the record its own, and is counted', async (_what, headers) => {
+    const { producer, runtime, transport } = await bench({
+      hooks: { onRecord: () => ({ headers: headers as never }) },
+    });
+    watch(producer.send({ ...record('a'), headers: { own: '1' } }));
+    await runtime.settle();
+    expect(headersOf(transport.only())).toEqual([[['own', '1']]]);
+    expect(producer.stats().hookFailures).toBe(1);
+  });
+});
+
 describe('combineHooks', () => {
   test('each set hears everything, also when another throws; headers add up', async () => {
     const heard: string[] = [];
@@ -479,6 +495,22 @@ describe('combineHooks', () => {
       'second settled',
     ]);
     expect(producer.stats().hookFailures).toBe(2);
+  });
+
+  test('headers that can’t be written are those of nobody: what the record has and others add stays', async () => {
+    const hooks = combineHooks(
+      { onRecord: ({ headers = [] }) => ({ headers: [...(headers as [string, string][]), ['trace', '1']] }) },
+      { onRecord: () => ({ headers: new Map([['lost', '1']]) as never }) },
+    );
+    const { producer, runtime, transport } = await bench({ hooks });
+    watch(producer.send({ ...record('a'), headers: [['own', '1']] }));
+    await runtime.settle();
+    expect(headersOf(transport.only())).toEqual([
+      [
+        ['own', '1'],
+        ['trace', '1'],
+      ],
+    ]);
   });
 
   test('has no hook that none of the sets has', () => {

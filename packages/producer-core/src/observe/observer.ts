@@ -90,12 +90,9 @@ export class Observer {
     this.#guard(() => watch.onSettled?.(error, metadata));
   }
 
-  recordRefused(topic: unknown, error: unknown): void {
+  recordRefused(topic: string | null, error: Error): void {
     this.recordsRefused++;
-    if (this.#hooks.onRecordRefused === undefined) return;
-    this.#guard(() =>
-      this.#hooks.onRecordRefused!(typeof topic === 'string' ? topic : null, error as Error, this.#producer),
-    );
+    this.#guard(() => this.#hooks.onRecordRefused?.(topic, error, this.#producer));
   }
 
   batchDrained(batch: ProducerBatch): void {
