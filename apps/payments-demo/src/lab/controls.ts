@@ -38,7 +38,8 @@ export const controls = [
     label: 'Send a stream',
     group: 'send',
     needs: null,
-    expect: () => 'Ten payments a second, until you press it again. Break something meanwhile.',
+    expect: () =>
+      'Ten payments a second, until you press it again or five minutes have passed. Break something meanwhile.',
   },
   {
     action: 'lose-reply',

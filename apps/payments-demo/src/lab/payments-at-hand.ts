@@ -5,6 +5,8 @@ import type { PaymentSystem } from '../system/payment-system.ts';
 
 const accounts = 100;
 const streamEveryMs = 100;
+/** Five minutes: a stream that somebody forgot ends by itself. */
+const beatsMax = 3_000;
 /** The stream leaves out a beat while more than this are waiting for their answer. */
 const waitingMax = 300;
 /** Payments whose sender was told “unknown” and that can be asked for again. */
@@ -25,6 +27,7 @@ export class PaymentsAtHand {
   #last: Sent | null = null;
   #unanswered: Sent[] = [];
   #stream: NodeJS.Timeout | null = null;
+  #beats = 0;
 
   constructor(system: Pick<PaymentSystem, 'pay' | 'resend'>, onChange: () => void) {
     this.#system = system;
@@ -63,8 +66,12 @@ export class PaymentsAtHand {
   }
 
   toggleStream(): void {
-    if (this.#stream === null) this.#stream = setInterval(() => this.#beat(), streamEveryMs);
-    else this.stopStream();
+    if (this.#stream !== null) {
+      this.stopStream();
+      return;
+    }
+    this.#beats = 0;
+    this.#stream = setInterval(() => this.#beat(), streamEveryMs);
   }
 
   stopStream(): void {
@@ -82,6 +89,8 @@ export class PaymentsAtHand {
   }
 
   #beat(): void {
+    this.#beats += 1;
+    if (this.#beats >= beatsMax) this.stopStream();
     if (this.#waiting < waitingMax) this.send(1);
   }
 
