@@ -2,20 +2,22 @@
  * Clients side by side on one real cluster, each in a process of its own:
  *
  *   npm run bench:kafka -- [--seconds 5] [--value-bytes 100] [--loads 2000,10,1,enqueue] [--only NAME,NAME]
- *                          [--rounds 3] [--tls] [--compression zstd|lz4] [--brokers 3] [--partitions 100]
+ *                          [--rounds 3] [--tls] [--compression zstd|lz4] [--brokers 3] [--partitions 100] [--discard]
  *
  * The clients take turns, as many times as there are rounds, and the best second of each counts: what else the machine does then
- * disturbs all of them alike (kafkajs, platformatic and java: once; java's figure is its own, over its whole run). With three brokers topics have three replicas. Says at the end which bars hold.
+ * disturbs all of them alike (kafkajs, platformatic and java: once; java's figure is its own, over its whole run). With three brokers
+ * topics have three replicas. `--discard` takes a program in Kafka's place that answers and throws the records away, so that only the
+ * client limits; sendonce and the probe alone. Says at the end which bars hold.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startKafka, withAdmin } from '@sendonce/test-services';
 import { bars, type Load, type Row } from './bars.ts';
 import { cpuSeconds } from './broker-cpu.ts';
 import { Runners } from './runners.ts';
 import { subjects } from './subjects.ts';
+import { startDiscardTarget, startKafkaTarget } from './target.ts';
 
 const { values } = parseArgs({
   options: {
@@ -28,6 +30,7 @@ const { values } = parseArgs({
     compression: { type: 'string' },
     brokers: { type: 'string', default: '1' },
     partitions: { type: 'string', default: '1' },
+    discard: { type: 'boolean', default: false },
   },
 });
 const { seconds, tls, compression } = values;
@@ -37,43 +40,32 @@ const brokers = values.brokers === '3' ? 3 : 1;
 if (compression !== undefined && compression !== 'zstd' && compression !== 'lz4')
   throw new Error('--compression takes zstd or lz4.');
 const wanted = values.only?.split(',');
-const isWanted = (name: string) => wanted === undefined || wanted.includes(name);
+const isWanted = (name: string) =>
+  (wanted === undefined || wanted.includes(name)) && (!values.discard || name === 'probe' || name === 'sendonce');
 const loads = values.loads.split(',') as Load[];
 
-const brokerJvmArgs = brokers === 1 ? ['-Xms1g', '-Xmx1g', '-XX:+UseG1GC'] : ['-Xms512m', '-Xmx768m', '-XX:+UseG1GC'];
-await using kafka = await startKafka({
-  brokers,
-  jvmArgs: brokerJvmArgs,
-  config: { 'log.segment.delete.delay.ms': 100 },
-  ...(tls ? { secured: { users: { bench: 'bench-secret' } } } : {}),
-});
-const pids = kafka.brokerIds.map((brokerId) => kafka.pid(brokerId));
+await using target = values.discard ? await startDiscardTarget() : await startKafkaTarget({ brokers, partitions, tls });
+const { pids } = target;
 const folder = mkdtempSync(join(tmpdir(), 'bench-kafka-'));
-const ca = tls ? kafka.secured!.ca : undefined;
 const caFile = join(folder, 'ca.pem');
-if (ca !== undefined) writeFileSync(caFile, ca);
+if (target.ca !== undefined) writeFileSync(caFile, target.ca);
 const runners = new Runners({
-  kafka,
-  bootstrap: tls ? kafka.secured!.tls : kafka.bootstrap,
+  target,
   folder,
   seconds,
   valueBytes,
   partitions,
   compression,
-  ca,
-  caFile: tls ? caFile : undefined,
+  caFile: target.ca === undefined ? undefined : caFile,
 });
 
-async function onFreshTopic(topic: string, measure: (topic: string) => Promise<Row>): Promise<Row> {
-  await kafka.createTopic({ topic, partitions, replicationFactor: brokers });
-  const [cpuBefore, startedMs] = [cpuSeconds(pids), performance.now()];
-  try {
+function onFreshTopic(topic: string, measure: (topic: string) => Promise<Row>): Promise<Row> {
+  return target.withTopic(topic, async () => {
+    const [cpuBefore, startedMs] = [cpuSeconds(pids), performance.now()];
     const row = await measure(topic);
     const brokerCores = (cpuSeconds(pids) - cpuBefore) / ((performance.now() - startedMs) / 1000);
     return { ...row, brokerCores };
-  } finally {
-    await withAdmin(kafka.bootstrap, (admin) => admin.deleteTopics({ topics: [topic] }));
-  }
+  });
 }
 
 /** The probe is for one partition and knows no codec; only some clients compress with what is asked for. */
@@ -95,7 +87,7 @@ const count = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const shown = (figure: number | undefined) => (figure === undefined ? '' : count.format(figure));
 const what = [
   `values of ${valueBytes} bytes`,
-  `${brokers} broker${brokers > 1 ? 's' : ''}`,
+  target.name,
   `${partitions} partition${partitions > 1 ? 's' : ''}`,
   ...(tls ? ['TLS'] : []),
   ...(compression === undefined ? [] : [compression]),

@@ -2,10 +2,10 @@ import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { KafkaCluster } from '@sendonce/test-services';
 import type { Load, Row } from './bars.ts';
 import type { Figures } from './load.ts';
 import type { SubjectSetup } from './subjects.ts';
+import type { Target } from './target.ts';
 
 const run = promisify(execFile);
 const clientTimeoutMs = 120_000;
@@ -14,15 +14,14 @@ const source = import.meta.dirname;
 const keys = 1_000;
 
 export interface RunnersOptions {
-  readonly kafka: KafkaCluster;
-  readonly bootstrap: readonly string[];
+  readonly target: Target;
   /** For what is built. */
   readonly folder: string;
   readonly seconds: string;
   readonly valueBytes: number;
   readonly partitions: number;
   readonly compression: 'zstd' | 'lz4' | undefined;
-  readonly ca: string | undefined;
+  /** Where the target's `ca` is written, for programs that read it from a file. */
   readonly caFile: string | undefined;
 }
 
@@ -36,16 +35,17 @@ export class Runners {
   }
 
   async probe(topic: string, load: Load): Promise<Row> {
-    const { bootstrap, seconds, valueBytes, caFile } = this.#options;
+    const { target, seconds, valueBytes, caFile } = this.#options;
     const mode = load === 'enqueue' ? ['enqueue', '1'] : ['send', load];
     const tls = caFile === undefined ? [] : [caFile];
-    const args = [join(source, 'probe.mjs'), bootstrap[0]!, topic, ...mode, seconds, `${valueBytes}`, ...tls];
+    const args = [join(source, 'probe.mjs'), target.bootstrap[0]!, topic, ...mode, seconds, `${valueBytes}`, ...tls];
     const { stdout } = await run(process.execPath, args, { timeout: clientTimeoutMs });
     return JSON.parse(stdout) as Figures;
   }
 
   async subject(name: string, topic: string, load: Load): Promise<Row> {
-    const { bootstrap, seconds, valueBytes, partitions, compression, ca } = this.#options;
+    const { target, seconds, valueBytes, partitions, compression } = this.#options;
+    const { bootstrap, ca } = target;
     const setup: SubjectSetup = { bootstrap, topic, valueBytes, partitions, compression, ca };
     const flags = ['--conditions=@sendonce/source', '--disable-warning=TimeoutNegativeWarning'];
     const args = [...flags, join(source, 'run-subject.ts'), name, JSON.stringify(setup), load, seconds];
@@ -55,7 +55,9 @@ export class Runners {
 
   /** Its values are random bytes, and have no keys. */
   async java(topic: string): Promise<Row> {
-    const { kafka, bootstrap, seconds, valueBytes, compression = 'none' } = this.#options;
+    const { target, seconds, valueBytes, compression = 'none' } = this.#options;
+    const { kafka, bootstrap } = target;
+    if (!kafka) throw new Error("Java's tool needs a real Kafka.");
     const output = await kafka.runTool('org.apache.kafka.tools.ProducerPerformance', [
       '--topic',
       topic,
@@ -75,7 +77,7 @@ export class Runners {
   }
 
   async franzGo(topic: string): Promise<Row> {
-    const { bootstrap, seconds, valueBytes, partitions, compression = 'none', folder } = this.#options;
+    const { target, seconds, valueBytes, partitions, compression = 'none', folder } = this.#options;
     const binary = join(folder, 'franz-go-load');
     if (!existsSync(binary)) {
       await run('go', ['build', '-mod=mod', '-o', binary, '.'], {
@@ -84,7 +86,7 @@ export class Runners {
       });
     }
     const keyCount = partitions === 1 ? 0 : keys;
-    const args = [bootstrap.join(','), topic, seconds, `${valueBytes}`, `${keyCount}`, compression];
+    const args = [target.bootstrap.join(','), topic, seconds, `${valueBytes}`, `${keyCount}`, compression];
     const { stdout } = await run(binary, args, { timeout: clientTimeoutMs });
     return JSON.parse(stdout) as Figures;
   }
