@@ -4,8 +4,8 @@ import type { MemoryCluster } from '@sendonce/transport-memory';
 export interface NetworkFaults {
   /** The next batch is stored, and its reply swallowed. */
   loseNextReply(): void;
-  /** The next replies take so much longer. */
-  delayReplies(times: number, byMs: number): void;
+  /** The next replies take so much longer. Returns how to stop before there were so many. */
+  delayReplies(times: number, byMs: number): () => void;
 }
 
 /** What can be done to brokers on purpose. */
@@ -34,7 +34,10 @@ export function memoryFaults(cluster: MemoryCluster, topic: string, brokers: num
   return {
     network: {
       loseNextReply: () => void cluster.faults.loseReply({ topic }),
-      delayReplies: (times, byMs) => void cluster.faults.delay({ topic, times }, { replyMs: byMs }),
+      delayReplies: (times, byMs) => {
+        const delay = cluster.faults.delay({ topic, times }, { replyMs: byMs });
+        return () => delay.cancel();
+      },
     },
     brokers: {
       brokerIds: Array.from({ length: brokers }, (_, index) => index + 1),

@@ -41,7 +41,8 @@ class ClusterStories {
   readonly #doneWith = new Map<string, DealtWith>();
   /** Outages that are not over. Bounded by the brokers. */
   readonly #outages = new Map<number, Story>();
-  #late: { readonly story: Story; replies: number } | null = null;
+  /** Late replies, and when the last of them was held up: those that follow closely are one story. */
+  #late: { readonly story: Story; replies: number; atMs: number } | null = null;
 
   constructor({ timeline, batches }: Told) {
     this.#timeline = timeline;
@@ -97,15 +98,15 @@ class ClusterStories {
     }
   }
 
-  #replyDelayed({ api, brokerId, delayMs }: EventOf<'reply-delayed'>): void {
+  #replyDelayed({ api, brokerId, delayMs, atMs }: EventOf<'reply-delayed'>): void {
     if (api !== 'produce') return;
-    if (this.#late === null || !this.#timeline.isRecent(this.#late.story))
-      this.#late = { story: this.#timeline.tell('note', ''), replies: 0 };
+    if (this.#late === null || atMs - this.#late.atMs > delayMs)
+      this.#late = { story: this.#timeline.tell('note', ''), replies: 0, atMs };
     const late = this.#late;
     late.replies += 1;
-    late.story.replaceLast(
-      `broker ${letter(brokerId)}: ${count(late.replies, 'reply', 'replies')} on the way, ${delayMs} ms late`,
-    );
+    late.atMs = atMs;
+    const replies = count(late.replies, 'reply', 'replies');
+    late.story.replaceLast(`broker ${letter(brokerId)}: ${replies} on the way, ${delayMs} ms late`);
   }
 
   #requestLost({ api, brokerId, partitions }: EventOf<'request-lost'>): void {

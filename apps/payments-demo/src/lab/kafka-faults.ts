@@ -9,7 +9,10 @@ export function kafkaFaults({ kafka, proxy }: KafkaBehindProxy, events: SystemEv
   return {
     network: {
       loseNextReply: () => void proxy.faults.order('lose-reply'),
-      delayReplies: (times, byMs) => void proxy.faults.order('delay-reply', { times, ms: byMs }),
+      delayReplies: (times, byMs) => {
+        const delay = proxy.faults.order('delay-reply', { times, ms: byMs });
+        return () => delay.cancel();
+      },
     },
     brokers: {
       brokerIds: kafka.brokerIds,

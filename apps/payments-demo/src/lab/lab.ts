@@ -49,6 +49,8 @@ const eventNames = [
   'consumer-resumed',
 ] as const satisfies readonly (keyof SystemEvents)[];
 
+/** One more than may be in flight. */
+const delayedPayments = 6;
 /** Some things change without an event, such as a follower that catches up: a last look after the last event shows them. */
 const lastLookMs = 400;
 
@@ -169,7 +171,7 @@ export class Lab {
         this.#faults.network?.loseNextReply();
         return this.#sendOne();
       case 'delay':
-        void payments.sendApart(7, 10, () => this.#faults.network?.delayReplies(6, lateMs(requestTimeoutMs)));
+        void this.#delay(lateMs(requestTimeoutMs));
         return;
       case 'kill-leader':
         this.#outages.killLeader();
@@ -188,6 +190,15 @@ export class Lab {
         this.#outages.crashConsumer();
         return this.#sendOne();
     }
+  }
+
+  async #delay(byMs: number): Promise<void> {
+    let stop = (): void => {};
+    await this.#payments.sendApart(delayedPayments + 1, 10, () => {
+      stop = this.#faults.network?.delayReplies(delayedPayments, byMs) ?? stop;
+    });
+    // Some may have shared a batch: what is left over must not hit somebody else.
+    stop();
   }
 
   /** So that something happens at once. A stream does that by itself. */

@@ -53,16 +53,18 @@ export class PaymentsAtHand {
 
   /**
    * All from one account, so that they go to one partition, and far enough apart to be batches of their own. The first is answered
-   * before the others leave: until then its partition has one batch in flight (rule C7).
+   * before the others leave: until then its partition has one batch in flight (rule C7). Resolves when all are answered.
    */
   async sendApart(count: number, everyMs: number, onFirstAnswered: () => void): Promise<void> {
     const { order, key } = this.#next();
     await this.#pay({ order, key });
     onFirstAnswered();
+    const others = [];
     for (let sent = 1; sent < count; sent += 1) {
-      void this.#pay({ ...this.#next(), order });
+      others.push(this.#pay({ ...this.#next(), order }));
       await setTimeout(everyMs);
     }
+    await Promise.all(others);
   }
 
   toggleStream(): void {
