@@ -30,7 +30,7 @@ const callers = Number(values.callers);
 const value = 'x'.repeat(100);
 const { topic } = values;
 
-/** The application's part, the same in every setting: a context around each record. */
+/** The application's part: a context around each record that is sent in a request. */
 const traces = 4_096;
 const oneInRequests: Partial<Record<Setting, number>> = { requests: 100, 'requests-1%': 100, 'requests-all': 1 };
 const oneIn = oneInRequests[setting];
@@ -74,12 +74,13 @@ const producer: Producer = await createProducer({
 
 let next = 0;
 
+const sendHere = (): Promise<unknown> => {
+  next++;
+  return producer.send({ topic, value });
+};
 /** Each record in a trace of its own: a request of the application. */
-function sendOne(): Promise<unknown> {
-  const request = contexts[next++ % traces]!;
-  return context.with(request, sendHere);
-}
-const sendHere = (): Promise<unknown> => producer.send({ topic, value });
+const sendInRequest = (): Promise<unknown> => context.with(contexts[next % traces]!, sendHere);
+const sendOne = oneIn === undefined ? sendHere : sendInRequest;
 
 async function run(count: number): Promise<void> {
   const end = next + count;
