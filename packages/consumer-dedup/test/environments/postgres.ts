@@ -1,4 +1,4 @@
-import { startPostgres } from '@sendonce/test-services/databases';
+import { type PostgresVersion, startPostgres } from '@sendonce/test-services/databases';
 import pg from 'pg';
 import { postgresStore } from '../../src/postgres/index.ts';
 import type { AnyContext } from '../../src/testing/index.ts';
@@ -15,6 +15,19 @@ export const postgres: EnvironmentDefinition = {
     return postgresEnvironment(service.url, service.url, () => service.close());
   },
 };
+
+/** Another major version than the system's. */
+export function postgresOf(version: PostgresVersion): EnvironmentDefinition {
+  return {
+    name: `Postgres ${version}`,
+    kind: 'transaction',
+    concurrent: true,
+    async start() {
+      const service = await startPostgres({ version });
+      return postgresEnvironment(service.url, service.url, () => service.close());
+    },
+  };
+}
 
 export const pgBouncer: EnvironmentDefinition = {
   name: 'Postgres behind PgBouncer in transaction mode',

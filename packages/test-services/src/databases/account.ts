@@ -37,7 +37,8 @@ export function newServiceFolder(name: string, account: Account = {}): string {
   return folder;
 }
 
-function everyoneCanEnter(folder: string): boolean {
+/** Whether every user can reach what is in the folder. */
+export function everyoneCanEnter(folder: string): boolean {
   for (let at = folder; ; at = dirname(at)) {
     if ((statSync(at).mode & EXECUTE_FOR_OTHERS) === 0) return false;
     if (at === dirname(at)) return true;

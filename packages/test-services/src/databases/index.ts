@@ -1,4 +1,5 @@
 export { type PostgresOptions, type PostgresService, startPostgres } from './postgres.ts';
+export { type PostgresVersion, postgresVersions } from './postgres-versions.ts';
 export {
   type RedisClusterService,
   type RedisOptions,
@@ -6,3 +7,4 @@ export {
   startRedis,
   startRedisCluster,
 } from './redis.ts';
+export { type RedisSentinelService, startRedisSentinel } from './redis-sentinel.ts';

