@@ -1,7 +1,13 @@
-import type { CloseOptions, SendOptions } from './call-options.ts';
-import { ConfigError, ProducerClosedError } from './errors.ts';
+import { type CloseOptions, readSignal, readTimeoutMs, type SendOptions } from './call-options.ts';
+import { ConfigError, DeliveryError, ProducerClosedError } from './errors.ts';
+import { outsideCallers } from './outside-callers.ts';
+import { PooledSend, type PooledSendOwner } from './pool/pooled-send.ts';
+import { ProducerSlot } from './pool/producer-slot.ts';
+import { TopicLine } from './pool/topic-line.ts';
 import type { Producer } from './producer.ts';
-import type { ProducerRecord, RecordMetadata } from './record.ts';
+import { checkRecord, type ProducerRecord, type RecordMetadata, refusalOf } from './record.ts';
+import { platformRuntime, type Runtime } from './runtime.ts';
+import { CallbackDeadline, DeadlineQueue } from './sender/deadline-queue.ts';
 import type { ProducerStats } from './stats.ts';
 
 export interface ProducerPoolOptions {
@@ -9,34 +15,53 @@ export interface ProducerPoolOptions {
   readonly create: () => Promise<Producer>;
   /** Producers to spread partitions over. Default 1, which is enough for most services. */
   readonly size?: number;
+  /**
+   * The longest a send waits in the pool, for its topic's metadata or for its producer to be made, in milliseconds. What it then
+   * waits for inside the producer is bounded by that one's `maxBlockMs`. Default 60,000.
+   */
+  readonly maxBlockMs?: number;
+  /** Clock and timers; the platform's by default (rule C17). */
+  readonly runtime?: Runtime;
 }
 
-/** Long-lived producers that a whole process shares (rule C16). */
+/**
+ * Long-lived producers that a whole process shares (rule C16). Each partition has its producer, so that its order holds; no topic
+ * and no producer holds up another's records.
+ */
 export interface ProducerPool extends AsyncDisposable {
-  /** As `producer.send`. A partition always goes to the same producer, so its order holds. */
+  /**
+   * As `producer.send`. Rejects also as `create` does, when the record's producer had to be made and could not be.
+   */
   send(record: ProducerRecord, options?: SendOptions): Promise<RecordMetadata>;
   /** Makes the producers now, not at the first send: a service that can't reach its cluster should say so at its start. Rejects as `create` does. */
   start(): Promise<void>;
+  /** As `producer.flush`, for all of them. Never rejects. */
   flush(): Promise<void>;
+  /**
+   * Takes no more records, settles those it has, closes the producers. `timeoutMs` bounds all of it; what is left rejects. Without it
+   * what waits in the pool has its `maxBlockMs`, and each producer then its `deliveryTimeoutMs`.
+   */
   close(options?: CloseOptions): Promise<void>;
   /** One entry for each producer made so far. */
   stats(): ProducerStats[];
 }
 
 const sizeMax = 64;
+const optionNames = ['create', 'size', 'maxBlockMs', 'runtime'];
 
 /**
  * A pool that makes its producers when they are first needed, and replaces one that was fenced.
  * @throws {ConfigError} naming the option that is wrong.
  */
 export function createProducerPool(options: ProducerPoolOptions): ProducerPool {
-  const unknown = Object.keys(options ?? {}).find((name) => name !== 'create' && name !== 'size');
+  const unknown = Object.keys(options ?? {}).find((name) => !optionNames.includes(name));
   if (unknown !== undefined) {
-    throw new ConfigError(`There is no option ${unknown}. Options of createProducerPool are create and size.`, [
-      unknown,
-    ]);
+    throw new ConfigError(
+      `There is no option ${unknown}. Options of createProducerPool are ${optionNames.join(', ')}.`,
+      [unknown],
+    );
   }
-  const { create, size = 1 } = options ?? {};
+  const { create, size = 1, maxBlockMs = 60_000, runtime = platformRuntime } = options ?? {};
   if (typeof create !== 'function') {
     throw new ConfigError(
       'Option create must be a function that makes a producer: { create: () => createProducer(…) }.',
@@ -46,55 +71,68 @@ export function createProducerPool(options: ProducerPoolOptions): ProducerPool {
   if (!Number.isInteger(size) || size < 1 || size > sizeMax) {
     throw new ConfigError(`Option size must be a whole number from 1 to ${sizeMax}, not ${String(size)}.`, ['size']);
   }
-  return new SharedProducers(create, size);
+  if (typeof maxBlockMs !== 'number' || !(maxBlockMs >= 0)) {
+    throw new ConfigError(`Option maxBlockMs must be milliseconds from 0, not ${String(maxBlockMs)}.`, ['maxBlockMs']);
+  }
+  if (typeof runtime?.schedule !== 'function') {
+    throw new ConfigError('Option runtime must be a Runtime, as that of createProducer.', ['runtime']);
+  }
+  return new SharedProducers(create, size, maxBlockMs, runtime);
 }
 
-class SharedProducers implements ProducerPool {
-  readonly #create: () => Promise<Producer>;
-  readonly #slots: (Promise<Producer> | null)[];
-  /** Producers that are up, by slot: what lets a send go through without waiting a microtask. */
-  readonly #up: (Producer | null)[];
-  /** Sends on their way to a partition that is not known yet: later ones must not pass them. */
-  #undecided = 0;
-  #lastUndecided: Promise<unknown> = Promise.resolve();
-  #isClosed = false;
+class SharedProducers implements ProducerPool, PooledSendOwner {
+  readonly #slots: readonly ProducerSlot[];
+  readonly #maxBlockMs: number;
+  readonly #runtime: Runtime;
+  readonly #deadlines: DeadlineQueue;
+  /** Topics whose partitions are asked for, and what waits for them: later sends to the topic must not pass those. */
+  readonly #lines = new Map<string, TopicLine>();
+  /** Every send that no producer has yet. */
+  readonly #waiting = new Set<PooledSend>();
+  #closing: Promise<void> | null = null;
 
-  constructor(create: () => Promise<Producer>, size: number) {
-    this.#create = create;
-    this.#slots = new Array(size).fill(null);
-    this.#up = new Array(size).fill(null);
+  constructor(create: () => Promise<Producer>, size: number, maxBlockMs: number, runtime: Runtime) {
+    this.#slots = Array.from({ length: size }, () => new ProducerSlot(create));
+    this.#maxBlockMs = maxBlockMs;
+    this.#runtime = runtime;
+    this.#deadlines = new DeadlineQueue(runtime, outsideCallers);
   }
 
   send(record: ProducerRecord, options?: SendOptions): Promise<RecordMetadata> {
-    if (this.#isClosed) return Promise.reject(new ProducerClosedError('The pool is closed. The record was not kept.'));
-    if (this.#undecided === 0) {
-      const now = this.#sendNow(record, options);
-      if (now !== null) return now;
+    let signal: AbortSignal | undefined;
+    try {
+      if (this.#closing !== null) throw new ProducerClosedError('The pool is closed. The record was not kept.');
+      if (this.#slots.length === 1) {
+        const only = this.#slots[0]!.ready;
+        if (only !== null) return only.send(record, options);
+      }
+      signal = readSignal('send', options);
+      signal?.throwIfAborted();
+      return this.#send(record, signal);
+    } catch (error) {
+      return Promise.reject(refusalOf(error, signal));
     }
-    return this.#sendInTurn(record, options);
   }
 
-  start(): Promise<void> {
-    if (this.#isClosed) return Promise.reject(new ProducerClosedError('The pool is closed.'));
-    return this.#inTurn(async () => {
-      for (const slot of this.#slots.keys()) await this.#producerAt(slot);
-    });
+  async start(): Promise<void> {
+    if (this.#closing !== null) throw new ProducerClosedError('The pool is closed.');
+    await Promise.all(this.#slots.map((slot) => slot.make()));
   }
 
   async flush(): Promise<void> {
-    await this.#lastUndecided;
-    await Promise.all(this.#running().map(async (slot) => (await slot).flush()));
+    await Promise.all([...this.#waiting].map((send) => send.left));
+    await Promise.all(this.#slots.map((slot) => slot.made?.flush()));
   }
 
-  async close(options: CloseOptions = {}): Promise<void> {
-    this.#isClosed = true;
-    await this.#lastUndecided;
-    await Promise.all(
-      this.#running().map(async (slot) => {
-        const producer = await slot.catch(() => null);
-        await producer?.close(options);
-      }),
-    );
+  close(options?: CloseOptions): Promise<void> {
+    let timeoutMs: number | undefined;
+    try {
+      timeoutMs = readTimeoutMs(options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#closing ??= outsideCallers(() => this.#close(timeoutMs));
+    return this.#closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -102,74 +140,130 @@ class SharedProducers implements ProducerPool {
   }
 
   stats(): ProducerStats[] {
-    return this.#up.filter((producer) => producer !== null).map((producer) => producer.stats());
+    return this.#slots.flatMap(({ made }) => (made === null ? [] : [made.stats()]));
   }
 
-  #running(): Promise<Producer>[] {
-    return this.#slots.filter((slot) => slot !== null);
+  onLeft(send: PooledSend): void {
+    this.#waiting.delete(send);
+    this.#deadlines.remove(send);
   }
 
-  /** Null when a producer or the partition is not known yet. */
-  #sendNow(record: ProducerRecord, options: SendOptions | undefined): Promise<RecordMetadata> | null {
-    const size = this.#slots.length;
-    const router = this.#upAt(0);
-    if (router === null) return null;
-    if (size === 1) return router.send(record, options);
-    let partition: number | Promise<number>;
+  onWaitedTooLong(send: PooledSend): void {
+    const { waitsFor, timeoutCode } = send.place!;
+    const { topic, partition = -1 } = send.record;
+    send.fail(
+      new DeliveryError(`The record waited maxBlockMs (${this.#maxBlockMs} ms) for ${waitsFor}. Nothing was sent.`, {
+        code: timeoutCode,
+        retriable: true,
+        fate: 'not-stored',
+        attempts: 0,
+        topic,
+        partition,
+      }),
+    );
+  }
+
+  #send(record: ProducerRecord, signal: AbortSignal | undefined): Promise<RecordMetadata> {
+    const router = this.#router();
+    if (router === null) checkRecord(record);
+    const routed = router === null ? record : router.route(record, false);
+    const { topic, partition } = routed;
+    const line = this.#lines.get(topic);
+    if (line === undefined && (partition !== undefined || this.#slots.length === 1)) {
+      const slot = this.#slotOf(topic, partition);
+      const owner = slot.ready;
+      if (owner !== null) return owner.sendRouted(routed, signal);
+      const send = this.#wait(routed, router !== null, signal);
+      slot.take(send);
+      return send.result;
+    }
+    const send = this.#wait(routed, router !== null, signal);
+    if (line === undefined) this.#openLine(topic, send);
+    else line.push(send);
+    return send.result;
+  }
+
+  /** C14: as in a producer, a send that waits holds its own record, until `maxBlockMs` at the latest. */
+  #wait(record: ProducerRecord, isRouted: boolean, signal: AbortSignal | undefined): PooledSend {
+    const nowMs = this.#runtime.monotonicMs();
+    const send = new PooledSend(record, isRouted, record.timestamp ?? this.#runtime.wallClockMs(), signal, this);
+    this.#waiting.add(send);
+    this.#deadlines.set(send, nowMs + this.#maxBlockMs);
+    return send;
+  }
+
+  #openLine(topic: string, first: PooledSend): void {
+    const line = new TopicLine(topic);
+    line.push(first);
+    this.#lines.set(topic, line);
+    const passOn = (send: PooledSend): void => this.#slotOf(topic, send.record.partition).take(send);
+    line.work(
+      () => this.#router() ?? this.#makeRouter(),
+      passOn,
+      () => this.#lines.delete(topic),
+    );
+  }
+
+  /** Any producer that is up can say where a record goes. */
+  #router(): Producer | null {
+    for (const slot of this.#slots) {
+      const { up } = slot;
+      if (up !== null) return up;
+    }
+    return null;
+  }
+
+  async #makeRouter(): Promise<Producer> {
+    const making = this.#slots.map((slot) => slot.making).filter((producer) => producer !== null);
+    if (making.length === 0) return await this.#slots[0]!.make();
     try {
-      partition = router.partitionFor(record);
-    } catch (error) {
-      return Promise.reject(error);
+      return await Promise.any(making);
+    } catch (all) {
+      throw (all as AggregateError).errors[0];
     }
-    if (typeof partition !== 'number') {
-      partition.catch(() => {});
-      return null;
-    }
-    const owner = this.#upAt(slotOf(record.topic, partition, size));
-    return owner === null ? null : owner.send({ ...record, partition }, options);
   }
 
-  #sendInTurn(record: ProducerRecord, options: SendOptions | undefined): Promise<RecordMetadata> {
-    const handedOver = this.#inTurn(async () => {
-      const router = await this.#producerAt(0);
-      const size = this.#slots.length;
-      if (size === 1) return { sending: router.send(record, options) };
-      const partition = await router.partitionFor(record);
-      const owner = await this.#producerAt(slotOf(record.topic, partition, size));
-      return { sending: owner.send({ ...record, partition }, options) };
+  #slotOf(topic: string, partition: number | undefined): ProducerSlot {
+    const { length } = this.#slots;
+    return this.#slots[length === 1 ? 0 : slotOf(topic, partition!, length)]!;
+  }
+
+  async #close(timeoutMs: number | undefined): Promise<void> {
+    const startedAtMs = this.#runtime.monotonicMs();
+    const underWay = [
+      ...Array.from(this.#waiting, (send) => send.left),
+      ...this.#slots.map((slot) => slot.making?.catch(() => {})),
+    ].filter((work) => work !== undefined);
+    if (underWay.length > 0) await this.#within(timeoutMs ?? this.#maxBlockMs, Promise.all(underWay));
+    for (const send of this.#waiting) {
+      const { topic, partition = -1 } = send.record;
+      send.fail(
+        new DeliveryError('The pool was closed before the record could be sent. It is certainly not stored.', {
+          code: 'PRODUCER_CLOSED',
+          fate: 'not-stored',
+          attempts: 0,
+          topic,
+          partition,
+        }),
+      );
+    }
+    this.#deadlines.close();
+    const tookMs = this.#runtime.monotonicMs() - startedAtMs;
+    const left = timeoutMs === undefined ? undefined : { timeoutMs: Math.max(0, timeoutMs - tookMs) };
+    const closed = await Promise.allSettled(this.#slots.map((slot) => slot.close(left)));
+    const failure = closed.find((result) => result.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+  }
+
+  #within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const deadline = new CallbackDeadline(() => resolve());
+      this.#deadlines.set(deadline, this.#runtime.monotonicMs() + timeoutMs);
+      work.then(() => {
+        this.#deadlines.remove(deadline);
+        resolve();
+      });
     });
-    return handedOver.then(({ sending }) => sending);
-  }
-
-  /** One after the other, so that no slot's producer is made twice and no send passes an earlier one. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    this.#undecided++;
-    const done = this.#lastUndecided.then(work);
-    const isDecided = (): void => {
-      this.#undecided--;
-    };
-    this.#lastUndecided = done.then(isDecided, isDecided);
-    return done;
-  }
-
-  #upAt(slot: number): Producer | null {
-    const producer = this.#up[slot];
-    return producer != null && producer.state === 'ready' ? producer : null;
-  }
-
-  /** Makes the slot's producer when there is none, or when the one it had has stopped. */
-  async #producerAt(slot: number): Promise<Producer> {
-    const running = this.#slots[slot];
-    if (running != null) {
-      const producer = await running.catch(() => null);
-      if (producer !== null && producer.state === 'ready') return producer;
-      if (producer !== null) await producer.close();
-    }
-    const made = this.#create();
-    this.#slots[slot] = made;
-    const producer = await made;
-    this.#up[slot] = producer;
-    return producer;
   }
 }
 

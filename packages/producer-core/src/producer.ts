@@ -26,7 +26,7 @@ import { Observer } from './observe/observer.ts';
 import { takeWatched } from './observe/watched-record.ts';
 import { type ProducerOptions, type ResolvedOptions, resolveOptions } from './options.ts';
 import { outsideCallers } from './outside-callers.ts';
-import { checkRecord, type ProducerRecord, type RecordMetadata, topicOf, unreadableRecord } from './record.ts';
+import { checkRecord, type ProducerRecord, type RecordMetadata, refusalOf, topicOf } from './record.ts';
 import { type CompressionCodec, loadCodec } from './record-batch/index.ts';
 import { CallbackDeadline, DeadlineQueue } from './sender/deadline-queue.ts';
 import { Identity } from './sender/identity.ts';
@@ -202,8 +202,9 @@ export class Producer implements AsyncDisposable {
   }
 
   /** @internal Resolves when the topic's partitions are known. Rejects as `send` would. */
-  topicKnown(topic: string): Promise<void> {
-    return this.#accumulator.topicKnown(this.#accumulator.topic(topic));
+  async topicKnown(topic: string): Promise<void> {
+    this.#checkOpen();
+    await this.#accumulator.topicKnown(this.#accumulator.topic(topic));
   }
 
   /**
@@ -353,10 +354,8 @@ export class Producer implements AsyncDisposable {
     } else this.#accumulator.take(checked, first, second, 'wait', signal);
   }
 
-  /** What the caller is told: a record that throws when it is read is a record that is wrong. */
   #refused(record: ProducerRecord, error: unknown, signal: AbortSignal | undefined): Error {
-    const isMeant = error instanceof SendonceError || (signal?.aborted === true && error === signal.reason);
-    const refusal = isMeant ? (error as Error) : unreadableRecord(error);
+    const refusal = refusalOf(error, signal);
     this.#observer.recordRefused(topicOf(record), refusal);
     return refusal;
   }

@@ -1,4 +1,4 @@
-import { ConfigError } from './errors.ts';
+import { ConfigError, SendonceError } from './errors.ts';
 
 export type RecordBytes = Uint8Array | string | null;
 
@@ -172,12 +172,14 @@ export function checkRecord(record: ProducerRecord): void {
   }
 }
 
-/** Says that reading the record, a getter of it say, threw. */
-export function unreadableRecord(cause: unknown): ConfigError {
+/** What the caller of a send that threw is told: a record that throws when it is read is a record that is wrong. */
+export function refusalOf(error: unknown, signal: AbortSignal | undefined): Error {
+  if (error instanceof SendonceError) return error;
+  if (signal?.aborted === true && error === signal.reason) return error as Error;
   return new ConfigError(
-    `The record can't be read: ${cause instanceof Error ? cause.message : String(cause)}. Nothing of it was kept.`,
+    `The record can't be read: ${error instanceof Error ? error.message : kindOf(error)}. Nothing of it was kept.`,
     ['record'],
-    { cause },
+    { cause: error },
   );
 }
 
