@@ -27,7 +27,7 @@ export interface TelemetryOptions {
   readonly consumerParent?: 'active' | 'producer';
   /**
    * Records sent outside any trace start one of their own, if the sampler says so: at most about so many a second are put to it, every n-th when there
-   * are more. 0 for none. Default 100.
+   * are more. 0 for none. Default 25.
    */
   readonly rootSpansPerSecond?: number;
   /** Topics that are told apart in metrics; those beyond are counted together as `_other`. Default 100. */
@@ -123,7 +123,7 @@ export function resolveOptions(options: TelemetryOptions): ResolvedTelemetryOpti
     propagate: options.propagate ?? true,
     keyAttribute: options.keyAttribute ?? 'off',
     consumerParent: options.consumerParent ?? 'active',
-    rootSpansPerSecond: options.rootSpansPerSecond ?? 100,
+    rootSpansPerSecond: options.rootSpansPerSecond ?? 25,
     maxTopics: options.maxTopics ?? 100,
     attributeNames: options.attributeNames ?? (optIn.includes('messaging/dup') ? 'both' : 'current'),
     clock: options.clock,

@@ -1,6 +1,10 @@
 const windowMs = 10;
-/** What may be picked within one window, as a share of a second's: a burst after silence is not known to be one until it is over. */
+/**
+ * What may be picked within one window, as a share of a second's: a burst after silence is not known to be one until it is over. At least so many, so
+ * that a few sends in a row are all seen.
+ */
 const burstShare = 0.1;
+const burstLeast = 10;
 
 /**
  * Picks every n-th of many events, n such that about `perSecondMax` are picked a second: all of them while there are fewer. What is
@@ -17,7 +21,7 @@ export class Pacer {
 
   constructor(perSecondMax: number, nowMs: number) {
     this.#perSecondMax = perSecondMax;
-    this.#burstMax = Math.ceil(perSecondMax * burstShare);
+    this.#burstMax = perSecondMax === 0 ? 0 : Math.max(burstLeast, Math.ceil(perSecondMax * burstShare));
     this.#windowStartMs = nowMs;
   }
 
