@@ -67,6 +67,7 @@ export class Lab {
   readonly #listeners = new Set<() => void>();
   readonly #stops: (() => void)[] = [];
   #lastLook: NodeJS.Timeout | null = null;
+  #isClosed = false;
 
   constructor({ system, cluster, faults = noFaults, times = watchableTimes }: LabOptions) {
     const { events } = system;
@@ -149,6 +150,7 @@ export class Lab {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#payments.stopStream();
     this.#outages.close();
     this.#auditor.close();
@@ -245,6 +247,7 @@ export class Lab {
   }
 
   #tell(): void {
+    if (this.#isClosed) return;
     for (const listener of this.#listeners) listener();
     this.#lastLook ??= setTimeout(() => {
       this.#lastLook = null;

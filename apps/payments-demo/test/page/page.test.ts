@@ -169,6 +169,15 @@ it('a page in the background holds no connection, and has the state again when i
   await view.settledAt('accepted', before.accepted + 1);
 });
 
+it('a place that the lesson does not have is said, with a way back in', async () => {
+  const view = await opened();
+  await view.page.goto(`${shown.url}/#lesson/99`);
+  await view.shows('#lesson', 'The lesson has the steps 1 to 12.');
+  await view.page.locator('#lesson a').click();
+  await view.page.locator('#lesson[data-step="1"]').waitFor();
+  expect(browser.problems.filter((problem) => !/Failed to load resource/.test(problem))).toEqual([]);
+});
+
 it('shows what others wrote as text, whatever it is', async () => {
   const view = await opened();
   const hostile = '<img src=x onerror="document.title=1">';
@@ -280,6 +289,7 @@ describe('the server takes orders from its own page alone', () => {
   it.each([
     ['another site’s page', { ...json, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }, 403],
     ['another port of this machine', { ...json, origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-site' }, 403],
+    ['an older browser on another site', { ...json, origin: 'https://evil.example' }, 403],
     ['a form', { 'content-type': 'text/plain', 'sec-fetch-site': 'none' }, 415],
     ['another name that leads here', { ...json, host: 'evil.example' }, 403],
     ['somebody at a terminal', json, 409],

@@ -30,7 +30,14 @@ export function lessonPlaceOf(hash) {
  * @param {() => boolean} isStillWanted
  */
 export async function showLesson({ step, moment }, showState, isStillWanted) {
-  const lesson = await load(step);
+  /** @type {LessonStep} */
+  let lesson;
+  try {
+    lesson = await load(step);
+  } catch (error) {
+    if (isStillWanted()) renderProblem(error instanceof TypeError ? 'The demo does not answer.' : String(error));
+    return;
+  }
   if (!isStillWanted()) return;
   const at = Math.min(moment, lesson.frames.length);
   const frame = lesson.frames[at - 1];
@@ -44,6 +51,17 @@ export async function showLesson({ step, moment }, showState, isStillWanted) {
   }
   document.body.dataset.spotlight = lesson.spotlight.join(' ');
   render(lesson, at, frame.caption);
+}
+
+/** @param {string} problem */
+function renderProblem(problem) {
+  const panel = byId('lesson');
+  delete panel.dataset.step;
+  panel.replaceChildren(
+    el('h2', { id: 'lesson-title' }, 'Lesson'),
+    el('p', {}, problem.replace(/^Error: /, '')),
+    el('p', { class: 'try' }, el('a', { href: '#lesson/1' }, 'To the first idea')),
+  );
 }
 
 /** @param {number} step */
