@@ -64,7 +64,7 @@ it('each idea forward and back: what a moment shows depends on the moment alone'
   }
   expect(back.toReversed()).toEqual(forward);
   expect(await page.locator('#lesson-back').getAttribute('aria-disabled')).toBe('true');
-  expect(browser.problems).toEqual([]);
+  expect(browser.takeProblems()).toEqual([]);
 });
 
 it('shows the numbers of the worked example', async () => {

@@ -196,7 +196,7 @@ it('a place that the lesson does not have is said, with a way back in', async ()
   await view.shows('#lesson', 'The lesson has the steps 1 to 12.');
   await view.page.locator('#lesson a').click();
   await view.page.locator('#lesson[data-step="1"]').waitFor();
-  expect(browser.problems.filter((problem) => !/Failed to load resource/.test(problem))).toEqual([]);
+  expect(browser.takeProblems().filter((problem) => !/Failed to load resource/.test(problem))).toEqual([]);
 });
 
 it('shows what others wrote as text, whatever it is', async () => {
@@ -211,7 +211,7 @@ it('shows what others wrote as text, whatever it is', async () => {
   const story = await view.story(/the ledger puts a payment aside/);
   expect(story).toContain(hostile);
   expect(await view.page.locator('img').count()).toBe(0);
-  expect(browser.problems).toEqual([]);
+  expect(browser.takeProblems()).toEqual([]);
 });
 
 it('when the connection breaks it says so, connects again, and shows what happened meanwhile', async () => {
@@ -244,7 +244,7 @@ it('when the connection breaks it says so, connects again, and shows what happen
   for (const socket of sockets) socket.destroy();
   await new Promise((resolve) => between.close(resolve));
   // The browser reports the broken connection; that is all it has to report.
-  expect(browser.problems.filter((problem) => !/Failed to load resource/.test(problem))).toEqual([]);
+  expect(browser.takeProblems().filter((problem) => !/Failed to load resource/.test(problem))).toEqual([]);
 });
 
 /** Node's own client, which lets us say what a browser would never let a page say. */

@@ -48,10 +48,11 @@ export async function showSystem(times: LabTimes = testTimes): Promise<ShownSyst
 }
 
 export interface Browser extends AsyncDisposable {
-  /** A new window. What goes wrong in the page fails the test: see `problems`. */
+  /** A new window. What goes wrong in it is kept: see `takeProblems`. */
   open(url: string): Promise<Page>;
   closePages(): Promise<void>;
-  readonly problems: readonly string[];
+  /** Errors of scripts and of the console since the last call. */
+  takeProblems(): readonly string[];
 }
 
 /** A Chromium with a profile of its own. Fails, saying what is missing, where there is none. */
@@ -73,7 +74,7 @@ export async function startBrowser(options: BrowserContextOptions = {}): Promise
   // All is on this machine: what takes longer does not come.
   context.setDefaultTimeout(10_000);
   return {
-    problems,
+    takeProblems: () => problems.splice(0),
     async open(url) {
       const page = await context.newPage();
       page.on('pageerror', (error) => problems.push(String(error)));

@@ -68,7 +68,7 @@ it('a lost reply, a killed and a frozen broker on a real Kafka: each payment is 
   await lab.press('kill-leader');
   await until(({ brokers }) => brokers[0]!.state === 'dead');
   await expect(lab.press('freeze-leader')).rejects.toThrow(/Wait until it is back/);
-  await settledAt(3);
+  await until(({ audit }) => audit.accepted === 3);
   await until(({ controls }) => controls.every(({ blocked }) => blocked === null));
 
   await lab.press('freeze-leader');
