@@ -12,11 +12,7 @@ const FINGERPRINT = Buffer.alloc(32, 1);
 
 /** The bare statement has a table like ours: the same columns, the same primary key. */
 export async function benchPostgres(url: string, seconds: number): Promise<Comparison[]> {
-  const pool = new pg.Pool({ connectionString: url, max: 2 });
-  await pool.query(`CREATE TABLE bare (namespace text COLLATE "C" NOT NULL, key bytea NOT NULL, fingerprint bytea,
-    topic text, partition int, "offset" bigint, processed_at timestamptz NOT NULL DEFAULT now(), note text,
-    result text, PRIMARY KEY (key, namespace))`);
-  await pool.query('CREATE TABLE effects (name text NOT NULL)');
+  const pool = await poolWithTables(url);
   const comparisons: Comparison[] = [];
   for (const size of [BATCH, 1]) {
     const [bare, ours] = await inTurns([bareSubject(pool, size), await ourSubject(pool, size, 'single')], seconds);
@@ -24,6 +20,15 @@ export async function benchPostgres(url: string, seconds: number): Promise<Compa
   }
   await pool.end();
   return comparisons;
+}
+
+async function poolWithTables(url: string): Promise<pg.Pool> {
+  const pool = new pg.Pool({ connectionString: url, max: 2 });
+  await pool.query(`DROP TABLE IF EXISTS bare, effects; CREATE TABLE bare (namespace text COLLATE "C" NOT NULL, key bytea NOT NULL, fingerprint bytea,
+    topic text, partition int, "offset" bigint, processed_at timestamptz NOT NULL DEFAULT now(), note text,
+    result text, PRIMARY KEY (key, namespace))`);
+  await pool.query('CREATE TABLE effects (name text NOT NULL)');
+  return pool;
 }
 
 function bareSubject(pool: pg.Pool, size: number): Subject {
@@ -106,26 +111,44 @@ export async function retentionCost(url: string, seconds: number): Promise<Recor
   return rows;
 }
 
-/** Batches of 500 into a generation that holds ever more keys, filled by the server itself in between. */
-export async function curve(url: string, seconds: number): Promise<Record<string, string | number>[]> {
-  const pool = new pg.Pool({ connectionString: url, max: 2 });
-  const subject = await ourSubject(pool, BATCH, 'curve');
-  const table = `curve_${BATCH}_keys_0`;
+/**
+ * Batches of 500 where ever more keys are stored, put there by the server itself in between: half of them in the generation
+ * that is written, half in the older one, and all of them in the bare table.
+ */
+export async function curve(url: string, seconds: number, most: number): Promise<Record<string, string | number>[]> {
+  const pool = await poolWithTables(url);
+  const subjects = [bareSubject(pool, BATCH), await ourSubject(pool, BATCH, 'curve')];
+  const [written, older] = [`curve_${BATCH}_keys_0`, `curve_${BATCH}_keys_2`] as const;
   const rows: Record<string, string | number>[] = [];
-  for (const stored of [10_000, 100_000, 1_000_000, 10_000_000]) {
-    const { rows: counted } = await pool.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`);
-    await pool.query(
-      `INSERT INTO ${table} (namespace, key, fingerprint, topic, partition, "offset")
-       SELECT 'bench', convert_to(md5(i::text) || '-${stored}', 'UTF8'), sha256('x'), 'payments', 0, i FROM generate_series($1::int, $2::int) i`,
-      [counted[0]!.count, stored],
-    );
+  let from = 0;
+  for (const stored of CURVE.filter((one) => one <= most)) {
+    await fill(pool, 'bare', from, stored);
+    await fill(pool, written, from / 2, stored / 2);
+    await fill(pool, older, from / 2, stored / 2);
+    from = stored;
     await pool.query('CHECKPOINT');
-    const [measured] = await inTurns([subject], seconds);
+    const [bare, ours] = await inTurns(subjects, seconds);
     const { rows: size } = await pool.query<{ bytes: number }>(
-      `SELECT pg_total_relation_size('${table}')::float8 / (SELECT count(*) FROM ${table}) AS bytes`,
+      `SELECT pg_total_relation_size('${older}')::float8 / (SELECT count(*) FROM ${older}) AS bytes`,
     );
-    rows.push({ 'keys stored': stored, 'keys a second': measured!.unitsPerSecond, 'bytes a key': size[0]!.bytes });
+    rows.push({
+      'keys stored': stored,
+      'bare keys/s': bare!.unitsPerSecond,
+      'our keys/s': ours!.unitsPerSecond,
+      'share in %': (100 * ours!.unitsPerSecond) / bare!.unitsPerSecond,
+      'bytes a key': size[0]!.bytes,
+    });
   }
   await pool.end();
   return rows;
+}
+
+const CURVE = [10_000, 100_000, 1_000_000, 10_000_000];
+
+async function fill(pool: pg.Pool, table: string, from: number, to: number): Promise<void> {
+  await pool.query(
+    `INSERT INTO ${table} (namespace, key, fingerprint, topic, partition, "offset")
+     SELECT 'bench', convert_to(md5(i::text) || '-${table}', 'UTF8'), sha256('x'), 'payments', 0, i FROM generate_series($1::int, $2::int - 1) i`,
+    [from, to],
+  );
 }

@@ -4,6 +4,9 @@ import type { Redis } from 'ioredis';
 import { type BenchMessage, freshMessages } from './messages.ts';
 import type { Subject } from './turns.ts';
 
+/** As long as a claim of ours is held. */
+const LEASE_MS = 30_000;
+
 /** Powertools' way on the same Redis: a call for each message, keyed by its header, the payload not compared. */
 export function powertoolsSubject(client: Redis, size: number, retentionMs: number): Subject {
   const persistenceStore = new CachePersistenceLayer({
@@ -18,6 +21,11 @@ export function powertoolsSubject(client: Redis, size: number, retentionMs: numb
     expiresAfterSeconds: retentionMs / 1000,
     throwOnNoIdempotencyKey: true,
   });
+  // Without one it warns at every call, and records no end of being in progress.
+  const lambda = { getRemainingTimeInMillis: () => LEASE_MS } as Parameters<
+    IdempotencyConfig['registerLambdaContext']
+  >[0];
+  config.registerLambdaContext(lambda);
   const handle = makeIdempotent(async (_: { key: string }) => null, { persistenceStore, config });
   const process = ({ headers }: BenchMessage): Promise<unknown> => handle({ key: headers['idempotency-key'] });
   return {
