@@ -13,17 +13,26 @@ interface PackedPackage {
 
 /** What is wrong with a package as npm would publish it: the tarball is looked at, not the folder. */
 async function problemsOf({ folder, manifest }: Workspace, packFolder: string): Promise<string[]> {
-  const report = execFileSync('npm', ['pack', '--json', '--loglevel=error', '--pack-destination', packFolder], {
-    cwd: join(repositoryRoot, folder),
-    encoding: 'utf8',
-  });
+  const report = execFileSync(
+    'npm',
+    ['pack', '--json', '--loglevel=error', '--ignore-scripts', '--pack-destination', packFolder],
+    {
+      cwd: join(repositoryRoot, folder),
+      encoding: 'utf8',
+    },
+  );
   const parsed = JSON.parse(report) as PackedPackage[] | Record<string, PackedPackage>;
   const [packed] = Object.values(parsed);
   if (packed === undefined) return ['npm pack made no tarball'];
   const tarball = join(packFolder, packed.filename);
   const problems: string[] = [];
 
+  // Nothing is built here; whoever packs a fresh clone must not get a tarball without `dist`.
+  if (manifest.scripts?.prepack !== 'npm run build') {
+    problems.push('a fresh clone would be packed without dist; add "prepack": "npm run build" to its scripts');
+  }
   const paths = packed.files.map(({ path }) => path);
+  if (!paths.some((path) => path.startsWith('dist/'))) problems.push('the tarball has no dist; run "npm run build"');
   for (const required of ['README.md', 'LICENSE']) {
     if (!paths.includes(required)) problems.push(`the tarball has no ${required}; add ${folder}/${required}`);
   }

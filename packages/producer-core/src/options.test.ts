@@ -82,6 +82,19 @@ describe('options', () => {
     expect(error.message).not.toContain('[object Object]');
   });
 
+  test.each([
+    ['no id', { name: 'mine' }, 'compression.id', 'undefined'],
+    ['an id that is none', { name: 'mine', id: 9 }, 'compression.id', '9'],
+    ['the id of no codec', { name: 'mine', id: 0 }, 'compression.id', '0'],
+    ['a name for an id', { name: 'mine', id: 'gzip' }, 'compression.id', "'gzip'"],
+    ['no name', { id: 1 }, 'compression.name', 'undefined'],
+  ])('a codec with %s, which brokers would refuse or misread, is refused', (_what, codec, field, shown) => {
+    const bytes = (given: Uint8Array) => given;
+    const error = refusal({ compression: { ...codec, compress: bytes, decompress: bytes } });
+    expect(error.fields).toEqual([field]);
+    expect(error.message).toContain(`not ${shown}.`);
+  });
+
   test('an unknown option is refused, and the message lists those there are', () => {
     const error = refusal({ retries: 5 });
     expect(error.message).toContain('no option retries');

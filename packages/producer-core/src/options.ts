@@ -138,7 +138,14 @@ const checks: Readonly<Record<keyof ProducerOptions, Check>> = {
   compression: (name, value) => {
     if (typeof value === 'string') {
       if (!codecNames.includes(value)) fail(name, `one of ${codecNames.join(', ')}, or a codec object`, value);
-    } else methodsOf('compress', 'decompress')(name, value);
+    } else {
+      methodsOf('compress', 'decompress')(name, value);
+      const { id, name: codecName } = value as Partial<Record<keyof CompressionCodec, unknown>>;
+      if (!Number.isInteger(id) || (id as number) < 1 || (id as number) > 4) {
+        fail(`${name}.id`, '1 (gzip), 2 (snappy), 3 (lz4) or 4 (zstd)', id);
+      }
+      if (typeof codecName !== 'string') fail(`${name}.name`, 'a string', codecName);
+    }
   },
   partitioner: (name, value) => {
     if (typeof value !== 'function') fail(name, 'a function (record, partitionCount) => partition', value);

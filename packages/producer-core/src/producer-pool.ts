@@ -5,7 +5,7 @@ import { PooledSend, type PooledSendOwner } from './pool/pooled-send.ts';
 import { ProducerSlot } from './pool/producer-slot.ts';
 import { TopicLine } from './pool/topic-line.ts';
 import type { Producer } from './producer.ts';
-import { checkRecord, type ProducerRecord, type RecordMetadata, refusalOf } from './record.ts';
+import { checkRecord, type ProducerRecord, type RecordMetadata, refusalOf, shown } from './record.ts';
 import { platformRuntime, type Runtime } from './runtime.ts';
 import { CallbackDeadline, DeadlineQueue } from './sender/deadline-queue.ts';
 import type { ProducerStats } from './stats.ts';
@@ -69,10 +69,10 @@ export function createProducerPool(options: ProducerPoolOptions): ProducerPool {
     );
   }
   if (!Number.isInteger(size) || size < 1 || size > sizeMax) {
-    throw new ConfigError(`Option size must be a whole number from 1 to ${sizeMax}, not ${String(size)}.`, ['size']);
+    throw new ConfigError(`Option size must be a whole number from 1 to ${sizeMax}, not ${shown(size)}.`, ['size']);
   }
   if (typeof maxBlockMs !== 'number' || !(maxBlockMs >= 0)) {
-    throw new ConfigError(`Option maxBlockMs must be milliseconds from 0, not ${String(maxBlockMs)}.`, ['maxBlockMs']);
+    throw new ConfigError(`Option maxBlockMs must be milliseconds from 0, not ${shown(maxBlockMs)}.`, ['maxBlockMs']);
   }
   if (typeof runtime?.schedule !== 'function') {
     throw new ConfigError('Option runtime must be a Runtime, as that of createProducer.', ['runtime']);

@@ -88,7 +88,7 @@ export function kindOf(value: unknown): string {
 }
 
 /** A number as it is, anything else by its kind. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   return typeof value === 'number' ? String(value) : kindOf(value);
 }
 

@@ -1,4 +1,9 @@
-import { type PartitionResult, type ProduceRequest, protocolErrorCodes } from '@sendonce/producer-core/transport';
+import {
+  type ClusterMetadata,
+  type PartitionResult,
+  type ProduceRequest,
+  protocolErrorCodes,
+} from '@sendonce/producer-core/transport';
 import { BrokerSocket, type Envelope, type SocketClient } from './broker-socket.ts';
 import type { Codecs } from './codecs.ts';
 import type { Controller } from './controller.ts';
@@ -6,7 +11,7 @@ import type { EventLog } from './events.ts';
 import type { FaultPlan, InjectedAnswer } from './fault-plan.ts';
 import type { BrokerProcess } from './partition-member.ts';
 import { ProducerIdAllocator } from './producer-ids.ts';
-import type { ClusterReply, PartitionName } from './requests.ts';
+import type { ClusterReply, ClusterRequest, PartitionName } from './requests.ts';
 import { requestFields } from './requests.ts';
 
 export type BrokerState = 'running' | 'paused' | 'killed';
@@ -158,7 +163,7 @@ export class Broker implements BrokerProcess {
     } else if (request.api === 'initProducerId') {
       finish(this.#initProducerId());
     } else {
-      finish({ api: 'metadata', metadata: this.#controller.metadata(request.topics) });
+      finish({ api: 'metadata', metadata: this.#metadata(request, plan) });
     }
   }
 
@@ -166,6 +171,19 @@ export class Broker implements BrokerProcess {
     const producerId = this.#producerIds.next();
     if (producerId === null) return { api: 'error', errorCode: protocolErrorCodes.COORDINATOR_LOAD_IN_PROGRESS };
     return { api: 'initProducerId', identity: { producerId, epoch: 0 } };
+  }
+
+  #metadata(request: Extract<ClusterRequest, { api: 'metadata' }>, plan: FaultPlan | null): ClusterMetadata {
+    const { brokers, topics } = this.#controller.metadata(request.topics);
+    return {
+      brokers,
+      topics: topics.map((found) => {
+        const injected = plan === null ? undefined : answerFor(plan, found.topic, null);
+        if (injected === undefined) return found;
+        this.#reportInjected(injected, request);
+        return { topic: found.topic, errorCode: injected.errorCode, partitions: [] };
+      }),
+    };
   }
 
   #produce(
@@ -217,7 +235,7 @@ export class Broker implements BrokerProcess {
   }
 }
 
-function answerFor(plan: FaultPlan, topic: string, partition: number): InjectedAnswer | undefined {
+function answerFor(plan: FaultPlan, topic: string, partition: number | null): InjectedAnswer | undefined {
   return plan.answers.find(({ where }) => where?.topic === topic && where.partition === partition);
 }
 

@@ -7,6 +7,7 @@ import { Controller } from './controller.ts';
 import type { DumpRow } from './dump.ts';
 import { type ClusterEvent, type ClusterEventListener, type ClusterEventType, EventLog } from './events.ts';
 import { Faults } from './faults.ts';
+import { wholeNumber } from './option-reader.ts';
 import { type ClusterSettings, type MemoryClusterOptions, readClusterOptions, type TopicOptions } from './options.ts';
 import { PartitionHandle } from './partition-handle.ts';
 import { MemoryTransport, type MemoryTransportOptions } from './transport.ts';
@@ -69,7 +70,7 @@ export class MemoryCluster {
 
   /** @throws {ConfigError} when there is no such broker. Ids begin at 1. */
   broker(brokerId: number): BrokerHandle {
-    const broker = this.#brokers.get(brokerId);
+    const broker = this.#brokers.get(wholeNumber(undefined, { min: 1 })(brokerId, 'brokerId'));
     if (broker !== undefined) return broker;
     throw new ConfigError(`there is no broker ${brokerId}, only 1 to ${this.#brokers.size}`, ['brokerId']);
   }

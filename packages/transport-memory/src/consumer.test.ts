@@ -174,7 +174,7 @@ describe('a consumer', () => {
     [{ groupId: '', topics: ['payments'] }, /groupId must be/],
     [{ groupId: 'g', topics: [] }, /topics must be/],
     [{ groupId: 'g', topics: 'payments' }, /topics must be/],
-    [{ groupId: 'g', topics: [''] }, /topics must be/],
+    [{ groupId: 'g', topics: [''] }, /topics\[0\] must be/],
     [{ groupId: 'g', topics: ['payments'], from: 'start' }, /from must be/],
     [{ groupId: 'g', topics: ['payments'], fromBeginning: true }, /no option "fromBeginning"/],
   ])('%j is a ConfigError', (options, message) => {

@@ -4,7 +4,7 @@ import type { Codecs } from './codecs.ts';
 import type { ConsumerGroup, GroupMember } from './consumer-group.ts';
 import type { RecordEvent } from './events.ts';
 import type { LogBatch } from './log-batch.ts';
-import { fail, oneOf, readOptions, text } from './option-reader.ts';
+import { arrayOf, type FieldReader, fail, oneOf, readOptions, text } from './option-reader.ts';
 import { isTopicName } from './options.ts';
 import type { Partition } from './partition.ts';
 import type { PartitionName } from './requests.ts';
@@ -22,13 +22,13 @@ export interface ConsumerOptions {
   readonly from?: 'earliest' | 'latest';
 }
 
+const topicName: FieldReader<string> = (given, field) =>
+  isTopicName(given) ? given : fail(field, 'a topic name', given);
+
 export function readConsumerOptions(options: ConsumerOptions): Required<ConsumerOptions> {
   return readOptions<Required<ConsumerOptions>>('consumer', options, {
     groupId: text,
-    topics: (given, field) => {
-      const isNames = Array.isArray(given) && given.length > 0 && given.every(isTopicName);
-      return isNames ? [...new Set<string>(given)] : fail(field, 'an array of topic names', given);
-    },
+    topics: (given, field) => [...new Set(arrayOf('topic names', topicName, { min: 1 })(given, field))],
     from: oneOf(['earliest', 'latest'], 'earliest'),
   });
 }

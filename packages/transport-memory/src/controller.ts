@@ -7,7 +7,15 @@ import {
 import type { Codecs } from './codecs.ts';
 import type { EventLog } from './events.ts';
 import { afterBrokerDown, afterBrokerUp, elect, electUnclean, firstAvailable, noLeader } from './leadership.ts';
-import { type ClusterSettings, isTopicName, readTopicOptions, type Topic, type TopicOptions } from './options.ts';
+import { wholeNumber } from './option-reader.ts';
+import {
+  type ClusterSettings,
+  isTopicName,
+  partitionsMax,
+  readTopicOptions,
+  type Topic,
+  type TopicOptions,
+} from './options.ts';
 import { Partition } from './partition.ts';
 import { type BrokerProcess, PartitionMember } from './partition-member.ts';
 import { ProducerIdController } from './producer-ids.ts';
@@ -201,9 +209,9 @@ export class Controller {
   /** @throws {ConfigError} when there is no such topic, or it has as many partitions already. */
   addPartitions(name: string, partitions: number): void {
     const entry = this.#topicOrThrow(name);
-    if (!Number.isSafeInteger(partitions) || partitions <= entry.partitions.length) {
+    if (wholeNumber(undefined, { max: partitionsMax })(partitions, 'partitions') <= entry.partitions.length) {
       throw new ConfigError(
-        `addPartitions: topic "${name}" has ${entry.partitions.length} partitions; the new number must be larger, not ${String(partitions)}`,
+        `addPartitions: topic "${name}" has ${entry.partitions.length} partitions; the new number must be larger, not ${partitions}`,
         ['partitions'],
       );
     }

@@ -1,9 +1,14 @@
-import type { PartitionName } from './requests.ts';
+/** What of a request a fault strikes: a partition of a produce request, or a topic of a metadata request. */
+export interface Struck {
+  readonly topic: string;
+  /** Null: the topic. */
+  readonly partition: number | null;
+}
 
 /** An error that is answered instead of the truth: before the batch is looked at, or after it was stored. */
 export interface InjectedAnswer {
   /** Null: for the request as a whole. */
-  readonly where: PartitionName | null;
+  readonly where: Struck | null;
   readonly errorCode: number;
   readonly when: 'before' | 'after';
   /** What the answer says the partition begins at. */

@@ -145,6 +145,38 @@ describe('a fault', () => {
 });
 
 describe('a match', () => {
+  it('by topic strikes a metadata request that asks about it, and no other', async () => {
+    const { cluster, runtime, transport, eventsOf } = simulateCluster({ topics: { payments: {}, refunds: {} } });
+    const ask = (...topics: string[]) => runtime.runUntilSettled(transport.metadata(topics));
+    const armed = cluster.faults.loseReply({ api: 'metadata', topic: 'refunds', times: Number.POSITIVE_INFINITY });
+    expect((await ask('payments')).topics).toMatchObject([{ topic: 'payments', errorCode: 0 }]);
+    expect(armed.strikes).toBe(0);
+    await expect(ask('payments', 'refunds')).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
+    expect(armed.strikes).toBe(1);
+    armed.cancel();
+    cluster.faults.answerWith(29, { api: 'metadata', topic: 'refunds', times: 2 });
+    expect((await ask('payments')).topics).toMatchObject([{ errorCode: 0 }]);
+    expect((await ask('payments', 'refunds')).topics).toMatchObject([
+      { topic: 'payments', errorCode: 0, partitions: [{ partition: 0 }] },
+      { topic: 'refunds', errorCode: 29, partitions: [] },
+    ]);
+    expect(eventsOf('error-injected')).toMatchObject([{ errorCode: 29, api: 'metadata' }]);
+    await ask('refunds');
+    expect((await ask('refunds')).topics).toMatchObject([{ errorCode: 0 }]);
+  });
+
+  it.each([
+    [{ api: 'metadata', partition: 0 }, 'partition'],
+    [{ api: 'metadata', baseSequence: 0 }, 'baseSequence'],
+    [{ api: 'initProducerId', topic: 'payments' }, 'topic'],
+    [{ api: 'initProducerId', partition: 0 }, 'partition'],
+    [{ api: 'initProducerId', baseSequence: 3 }, 'baseSequence'],
+  ] as const)('%j could match no request, and is refused', (match, field) => {
+    expect(() => simulateCluster().cluster.faults.loseReply(match)).toThrow(
+      expect.objectContaining({ name: 'ConfigError', fields: [field, 'api'] }),
+    );
+  });
+
   it('strikes once, or as often as asked, from the nth on', async () => {
     const { cluster, produce } = simulateCluster();
     const armed = cluster.faults.answerWith(7, { nth: 2, times: 2 });

@@ -1,10 +1,11 @@
 import { batchHeaderBytes, headerAt } from '@sendonce/producer-core/record-batch';
 import { ConfigError, type Runtime } from '@sendonce/producer-core/transport';
 import { type DelayRange, drawDelayMs } from './delay-line.ts';
-import { emptyPlan, type FaultPlan } from './fault-plan.ts';
+import { emptyPlan, type FaultPlan, type Struck } from './fault-plan.ts';
 import {
   type DelayOption,
   delay,
+  describe,
   duration,
   number,
   oneOf,
@@ -13,13 +14,15 @@ import {
   text,
   wholeNumber,
 } from './option-reader.ts';
-import type { ApiName, ClusterRequest, PartitionName } from './requests.ts';
+import type { ApiName, ClusterRequest } from './requests.ts';
 
 /** Which requests a fault strikes. What is left out matches everything; a produce request matches by any of its partitions. */
 export interface FaultMatch {
   /** Default: `produce`. */
   readonly api?: ApiName;
+  /** Of a produce or a metadata request; a metadata request matches by any of its topics. */
   readonly topic?: string;
+  /** Of a produce request. */
   readonly partition?: number;
   /** Broker id. */
   readonly broker?: number;
@@ -73,7 +76,7 @@ type ReadMatch = Pick<FaultMatch, 'topic' | 'partition' | 'broker' | 'baseSequen
 
 interface Armed {
   readonly match: ReadMatch;
-  readonly strike: (plan: FaultPlan, struck: readonly PartitionName[]) => void;
+  readonly strike: (plan: FaultPlan, struck: readonly Struck[]) => void;
   seen: number;
   strikes: number;
 }
@@ -179,7 +182,7 @@ export class Faults {
 
   /**
    * Answers with an error: `before` (default) the broker looks at the batch, or `after` it was stored, in place of its answer.
-   * Of a produce request only the partitions that match get it.
+   * Of a produce request only the partitions that match get it, of a metadata request the topic that was named, or else the whole.
    */
   answerWith(
     errorCode: number,
@@ -188,7 +191,7 @@ export class Faults {
   ): ArmedFault {
     readWhen(when);
     if (!Number.isSafeInteger(errorCode) || errorCode === 0) {
-      throw new ConfigError(`errorCode must be a Kafka error code other than 0, not ${String(errorCode)}`, [
+      throw new ConfigError(`errorCode must be a Kafka error code other than 0, not ${describe(errorCode)}`, [
         'errorCode',
       ]);
     }
@@ -268,6 +271,7 @@ export class Faults {
       times: (given = 1, field) =>
         given === Number.POSITIVE_INFINITY ? given : wholeNumber(1, { min: 1 })(given, field),
     });
+    checkApplies(read);
     const armed: Armed = { match: read, strike, seen: 0, strikes: 0 };
     this.#armed.push(armed);
     return {
@@ -283,9 +287,25 @@ export class Faults {
 
 const readWhen = (given: unknown): When => oneOf(['before', 'after'], 'before')(given, 'when');
 
-/** The partitions of the request that match; none for a request about no partition; null when the request does not match. */
-function matching(match: ReadMatch, brokerId: number, request: ClusterRequest): readonly PartitionName[] | null {
+/** What other requests are not about, they could never match by. */
+function checkApplies({ api, ...match }: ReadMatch): void {
+  const fields: readonly (keyof typeof match)[] =
+    api === 'produce'
+      ? []
+      : api === 'metadata'
+        ? ['partition', 'baseSequence']
+        : ['topic', 'partition', 'baseSequence'];
+  const wrong = fields.find((field) => match[field] !== undefined);
+  if (wrong === undefined) return;
+  throw new ConfigError(`match: a request of api "${api}" has no ${wrong}, so none could match`, [wrong, 'api']);
+}
+
+/** What of the request matches: empty for the request as a whole, null when it does not match. */
+function matching(match: ReadMatch, brokerId: number, request: ClusterRequest): readonly Struck[] | null {
   if (match.api !== request.api || (match.broker !== undefined && match.broker !== brokerId)) return null;
+  if (request.api === 'metadata' && match.topic !== undefined) {
+    return request.topics.includes(match.topic) ? [{ topic: match.topic, partition: null }] : null;
+  }
   if (request.api !== 'produce') return [];
   const struck = request.produce.partitions.filter(
     ({ topic, partition, batch }) =>

@@ -11,8 +11,8 @@ export type FieldReaders<T> = { readonly [K in keyof T]-?: FieldReader<T[K]> };
  * @throws {ConfigError} on a wrong type or value, and on a field that nobody knows.
  */
 export function readOptions<T>(what: string, given: unknown, readers: FieldReaders<T>): T {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw new ConfigError(`${what} must be an object, not ${describe(given)}`, [what]);
+  if (!isPlainObject(given)) {
+    throw new ConfigError(`${what} must be a plain object, not ${describe(given)}`, [what]);
   }
   const known = Object.keys(readers);
   for (const field of Object.keys(given)) {
@@ -27,6 +27,13 @@ export function readOptions<T>(what: string, given: unknown, readers: FieldReade
   return Object.fromEntries(values) as T;
 }
 
+/** A Map, say, holds its entries elsewhere: it would be taken for an object without any. */
+export function isPlainObject(given: unknown): given is Record<string, unknown> {
+  if (typeof given !== 'object' || given === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(given);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
 export function fail(field: string, expected: string, given: unknown): never {
   throw new ConfigError(`${field} must be ${expected}, not ${describe(given)}`, [field]);
 }
@@ -36,8 +43,9 @@ interface NumberBounds {
   readonly max?: number;
 }
 
+/** `byDefault` undefined: there is none. */
 export function wholeNumber(
-  byDefault: number,
+  byDefault: number | undefined,
   { min = 0, max = Number.MAX_SAFE_INTEGER }: NumberBounds = {},
 ): FieldReader<number> {
   return (given = byDefault, field) => {
@@ -62,6 +70,20 @@ export function number(
   return (given = byDefault, field) => {
     if (typeof given === 'number' && given >= min && given <= max) return given;
     return fail(field, `a number from ${min} to ${max}`, given);
+  };
+}
+
+/** An array of what `readItem` takes; the message names the first that is wrong. */
+export function arrayOf<T>(
+  what: string,
+  readItem: FieldReader<T>,
+  { min = 0 }: { readonly min?: number } = {},
+): FieldReader<T[]> {
+  return (given, field) => {
+    if (!Array.isArray(given) || given.length < min) {
+      return fail(field, `an array of ${what}${min > 0 ? `, ${min} or more` : ''}`, given);
+    }
+    return Array.from(given, (item: unknown, index) => readItem(item, `${field}[${index}]`));
   };
 }
 
@@ -99,9 +121,12 @@ function durationMs(given: unknown, field: string): number {
   return isDuration ? given : fail(field, 'milliseconds, 0 or more', given);
 }
 
-function describe(given: unknown): string {
+/** What was given, for messages. */
+export function describe(given: unknown): string {
   if (typeof given === 'string') return JSON.stringify(given);
-  if (Array.isArray(given)) return 'an array';
-  if (typeof given === 'object' && given !== null) return 'an object';
+  if (Array.isArray(given)) return given.length === 0 ? 'an empty array' : 'an array';
+  if (typeof given === 'object' && given !== null) {
+    return isPlainObject(given) ? 'an object' : `an object (${given.constructor?.name})`;
+  }
   return typeof given === 'bigint' ? `${given}n` : typeof given === 'function' ? 'a function' : String(given);
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMemoryCluster } from './cluster.ts';
 import { simulateCluster } from './simulated-cluster.testkit.ts';
 
@@ -31,7 +31,11 @@ describe('createMemoryCluster', () => {
     [{ latencyMs: Number.POSITIVE_INFINITY }, 'latencyMs'],
     [{ latencyMs: { minMs: 5, maxMs: 1 } }, 'latencyMs'],
     [{ latencyMs: { minMs: 5 } }, 'latencyMs.maxMs'],
-    [{ codecs: [{}] }, 'codecs'],
+    [{ topics: new Map([['payments', {}]]) }, 'topics'],
+    [{ topics: { payments: new Map([['partitions', 3]]) } }, 'topic "payments"'],
+    [{ codecs: [{}] }, 'codecs[0]'],
+    [{ codecs: [{ name: 'mine', compress: () => {}, decompress: () => {} }] }, 'codecs[0].id'],
+    [{ codecs: [{ id: 9, name: 'mine', compress: () => {}, decompress: () => {} }] }, 'codecs[0].id'],
     [{ producerIdBlockSize: 0 }, 'producerIdBlockSize'],
     [{ maxMessageBytes: 0 }, 'maxMessageBytes'],
   ])('%j is a ConfigError that names the field', (options, field) => {
@@ -40,8 +44,8 @@ describe('createMemoryCluster', () => {
     );
   });
 
-  it.each([null, 3, []])('%j is no options object', (options) => {
-    expect(() => createMemoryCluster(options as never)).toThrow(/must be an object/);
+  it.each([null, 3, [], new Map([['brokers', 3]])])('%o is no options object', (options) => {
+    expect(() => createMemoryCluster(options as never)).toThrow(/must be a plain object/);
   });
 
   it('a transport checks its options too', () => {
@@ -49,6 +53,79 @@ describe('createMemoryCluster', () => {
       /no option "requestTimeout"/,
     );
     expect(() => createMemoryCluster().transport({ connectTimeoutMs: 0 })).toThrow(/connectTimeoutMs/);
+  });
+});
+
+describe('C15: what is wrong is called what it is', () => {
+  const { cluster } = simulateCluster({ brokers: 2, topics: { payments: { partitions: 2 } } });
+  const partition = cluster.partition('payments', 0);
+
+  it.each<[what: string, message: string, ask: () => unknown]>([
+    [
+      'a broker by text',
+      'brokerId must be a whole number from 1 to 9007199254740991, not "1"',
+      () => cluster.broker('1' as never),
+    ],
+    ['no broker', 'not undefined', () => cluster.broker(undefined as never)],
+    ['a broker that is not there', 'there is no broker 9, only 1 to 2', () => cluster.broker(9)],
+    ['a partition by text', 'partition must be a whole number', () => cluster.partition('payments', '0' as never)],
+    ['a topic by number', 'topic must be a string that is not empty, not 5', () => cluster.partition(5 as never, 0)],
+    ['a replica by text', 'brokerId must be a whole number', () => partition.log('1' as never)],
+    ['a leader by text', 'brokerId must be a whole number', () => partition.moveLeader('2' as never)],
+    ['an unclean leader by text', 'brokerId must be a whole number', () => partition.uncleanElection('2' as never)],
+    ['records before NaN', 'offset must be a whole number', () => partition.deleteRecordsBefore(Number.NaN)],
+    ['records before -1', 'not -1', () => partition.deleteRecordsBefore(-1)],
+    ['records before a bigint', 'not 5n', () => partition.deleteRecordsBefore(5n as never)],
+    [
+      'more partitions by text',
+      'partitions must be a whole number',
+      () => cluster.addPartitions('payments', '3' as never),
+    ],
+    ['too many partitions', 'from 0 to 100000', () => cluster.addPartitions('payments', 1e9)],
+    [
+      'codecs by name',
+      'codecs[0] must be a codec: an object with',
+      () => createMemoryCluster({ codecs: ['gzip'] as never }),
+    ],
+    [
+      'codecs as a promise',
+      'not an object (Promise)',
+      () => createMemoryCluster({ codecs: Promise.resolve([]) as never }),
+    ],
+    [
+      'no topics to consume',
+      'topics must be an array of topic names, 1 or more, not an empty array',
+      () => cluster.consumer({ groupId: 'g', topics: [] }),
+    ],
+    [
+      'a topic’s name that is none',
+      'topics[1] must be a topic name, not "a b"',
+      () => cluster.consumer({ groupId: 'g', topics: ['a', 'a b'] }),
+    ],
+    [
+      'topics as a Map',
+      'topics must be a plain object from topic names to options, not an object (Map)',
+      () => createMemoryCluster({ topics: new Map() as never }),
+    ],
+    ['an error code by text', 'not "3"', () => cluster.faults.answerWith('3' as never)],
+  ])('%s: %s', (_what, message, ask) => {
+    expect(ask).toThrow(expect.objectContaining({ name: 'ConfigError', message: expect.stringContaining(message) }));
+  });
+});
+
+describe('times longer than a platform’s timer', () => {
+  it.each(['sessionTimeoutMs', 'electionDelayMs'] as const)('%s of 1e12 ms is waited for', (option) => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const cluster = createMemoryCluster({ brokers: 2, topics: { payments: {} }, [option]: 1e12 });
+    const partition = cluster.partition('payments', 0);
+    const first = partition.leader;
+    if (option === 'sessionTimeoutMs') cluster.broker(first).pause();
+    else cluster.broker(first).kill();
+    vi.advanceTimersByTime(1e12 - 1);
+    expect(partition.leader).toBe(first);
+    vi.advanceTimersByTime(1);
+    expect(partition.leader).not.toBe(first);
   });
 });
 

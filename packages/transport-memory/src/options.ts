@@ -2,10 +2,12 @@ import type { CompressionCodec } from '@sendonce/producer-core/record-batch';
 import { ConfigError, platformRuntime, type Runtime } from '@sendonce/producer-core/transport';
 import type { DelayRange } from './delay-line.ts';
 import {
+  arrayOf,
   type DelayOption,
   delay,
   type FieldReader,
   fail,
+  isPlainObject,
   limit,
   oneOf,
   optional,
@@ -100,7 +102,7 @@ export interface ClusterSettings {
 
 const dayMs = 24 * 60 * 60 * 1000;
 const brokersMax = 100;
-const partitionsMax = 100_000;
+export const partitionsMax = 100_000;
 const int32Max = 0x7fffffff;
 /** Kafka's own limit on the length of a topic's name, and the characters it may have. */
 const topicNamePattern = /^(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}$/;
@@ -168,17 +170,21 @@ export function readTopicOptions(
   return topic;
 }
 
-const readCodecs: FieldReader<readonly CompressionCodec[]> = (given = [], field) => {
-  const isCodecs =
-    Array.isArray(given) &&
-    given.every((codec) => typeof (codec as CompressionCodec | null)?.decompress === 'function');
-  return isCodecs ? (given as CompressionCodec[]) : fail(field, 'an array of codecs', given);
+const readCodec: FieldReader<CompressionCodec> = (given, field) => {
+  const { id, decompress } = (given ?? {}) as Partial<CompressionCodec>;
+  if (typeof decompress !== 'function') fail(field, 'a codec: an object with id, name, compress and decompress', given);
+  if (!codecIdList.includes(id as never)) {
+    fail(`${field}.id`, '1 (gzip), 2 (snappy), 3 (lz4) or 4 (zstd)', id);
+  }
+  return given as CompressionCodec;
 };
 
+const codecIdList = [1, 2, 3, 4] as const;
+const readCodecs: FieldReader<readonly CompressionCodec[]> = (given = [], field) =>
+  arrayOf('codecs', readCodec)(given, field);
+
 const record: FieldReader<Record<string, unknown>> = (given = {}, field) =>
-  typeof given === 'object' && given !== null && !Array.isArray(given)
-    ? (given as Record<string, unknown>)
-    : fail(field, 'an object from topic names to options', given);
+  isPlainObject(given) ? given : fail(field, 'a plain object from topic names to options', given);
 
 const runtimeMethods = ['monotonicMs', 'wallClockMs', 'schedule', 'cancel', 'endOfTurn', 'random'] as const;
 

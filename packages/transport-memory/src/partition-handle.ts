@@ -1,6 +1,7 @@
 import { ConfigError } from '@sendonce/producer-core/transport';
 import type { Controller } from './controller.ts';
 import { type DumpRow, dumpLog, dumpNewest } from './dump.ts';
+import { type FieldReader, optional, text, wholeNumber } from './option-reader.ts';
 import type { Partition } from './partition.ts';
 import type { PartitionMember } from './partition-member.ts';
 import type { NotebookBatch, ProducerEntry } from './producer-state.ts';
@@ -27,8 +28,8 @@ export class PartitionHandle {
 
   constructor(controller: Controller, topic: string, index: number, random: () => number) {
     this.#controller = controller;
-    this.#topic = topic;
-    this.#index = index;
+    this.#topic = text(topic, 'topic');
+    this.#index = wholeNumber(undefined)(index, 'partition');
     this.#random = random;
     this.#partition();
   }
@@ -95,7 +96,7 @@ export class PartitionHandle {
    * @throws {ConfigError} when that one is not in sync, or down.
    */
   moveLeader(brokerId?: number): void {
-    this.#controller.moveLeader(this.#partition(), brokerId);
+    this.#controller.moveLeader(this.#partition(), optional(readBrokerId)(brokerId, 'brokerId'));
   }
 
   /**
@@ -104,12 +105,15 @@ export class PartitionHandle {
    * @throws {ConfigError} while a leader is there, or when no other replica is up.
    */
   uncleanElection(brokerId?: number): void {
-    this.#controller.uncleanElection(this.#partition(), brokerId);
+    this.#controller.uncleanElection(this.#partition(), optional(readBrokerId)(brokerId, 'brokerId'));
   }
 
-  /** Moves the log start, at most to the high watermark, as DeleteRecords does. Without a leader nothing happens. */
+  /**
+   * Moves the log start, at most to the high watermark, as DeleteRecords does. Without a leader nothing happens.
+   * @throws {ConfigError} when `offset` is no whole number from 0.
+   */
   deleteRecordsBefore(offset: number): void {
-    this.#partition().deleteRecordsBefore(offset);
+    this.#partition().deleteRecordsBefore(wholeNumber(undefined)(offset, 'offset'));
   }
 
   /** Looks now for segments that retention lets go; otherwise that is done when a segment begins. */
@@ -150,7 +154,7 @@ export class PartitionHandle {
   #member(brokerId?: number): PartitionMember {
     const partition = this.#partition();
     if (brokerId === undefined) return partition.shown;
-    const member = partition.member(brokerId);
+    const member = partition.member(readBrokerId(brokerId, 'brokerId'));
     if (member !== undefined) return member;
     throw new ConfigError(
       `broker ${brokerId} has no replica of ${this.#topic}-${this.#index}, only ${partition.assigned.join(', ')}`,
@@ -165,6 +169,8 @@ export class PartitionHandle {
     throw new ConfigError(`there is no partition ${this.#index} of topic "${this.#topic}"`, ['topic', 'partition']);
   }
 }
+
+const readBrokerId: FieldReader<number> = (given, field) => wholeNumber(undefined, { min: 1 })(given, field);
 
 function copyEntries(entries: Map<bigint, ProducerEntry>): ProducerStateEntry[] {
   return Array.from(entries, ([producerId, { epoch, batches, lastWriteMs }]) => ({
