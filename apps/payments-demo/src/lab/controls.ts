@@ -14,7 +14,7 @@ const seconds = (ms: number): string => `${Number((ms / 1_000).toFixed(1))} s`;
 
 /** How late a reply may be without being given up. */
 export function lateMs(requestTimeoutMs: number): number {
-  return Math.round(requestTimeoutMs * 0.75);
+  return Math.round(requestTimeoutMs / 2);
 }
 
 /** In the order of the page. */

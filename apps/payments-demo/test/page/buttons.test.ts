@@ -66,11 +66,8 @@ it('“Lose the next reply”: the same numbers are sent again, and the broker r
     /recognises .*stores nothing/,
     /acknowledged: stored once/,
   );
-  expect(after).toMatchObject({
-    stored: before.stored + 1,
-    applied: before.applied + 1,
-    'caught-by-broker': before['caught-by-broker'] + 1,
-  });
+  expect(after).toMatchObject({ stored: before.stored + 1, applied: before.applied + 1 });
+  expect(after['caught-by-broker']).toBeGreaterThan(before['caught-by-broker']);
 });
 
 it('“Delay replies”: several are in flight, and nothing is sent again', async () => {
@@ -79,7 +76,7 @@ it('“Delay replies”: several are in flight, and nothing is sent again', asyn
   // Five, unless the machine is too busy to send them that close together. That it is five at most is the lesson's to show.
   await view.shows('[data-in-flight]', /[2-5] of 5/);
   const after = await view.settledAt('accepted', before.accepted + 7);
-  await view.story(/[2-6] replies on the way, 1125 ms late/);
+  await view.story(/[2-6] replies on the way, 1000 ms late/);
   expect(after).toMatchObject({ stored: before.stored + 7, 'caught-by-broker': before['caught-by-broker'] });
 });
 

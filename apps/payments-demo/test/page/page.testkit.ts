@@ -10,7 +10,7 @@ import { memoryPaymentsCluster } from '../../src/system/cluster/memory-payments-
 import { type PaymentSystem, startPaymentSystem } from '../../src/system/payment-system.ts';
 
 /** Short, so that the tests are; long enough that a loaded machine does not look like an outage. */
-const testTimes: LabTimes = { requestTimeoutMs: 1_500, deliveryTimeoutMs: 6_000, outageMs: 1_500 };
+const testTimes: LabTimes = { requestTimeoutMs: 2_000, deliveryTimeoutMs: 6_000, outageMs: 1_500 };
 
 const chromiumPath = '/usr/bin/chromium';
 const chromiumArguments = [
