@@ -1,12 +1,15 @@
-import { once } from 'node:events';
 import { type KafkaCluster, startKafka } from '@sendonce/test-services';
 import { type PostgresService, type RedisService, startPostgres, startRedis } from '@sendonce/test-services/databases';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../src/soak/free-port.ts';
 import { ServiceProcess } from '../src/soak/service-process.ts';
 import { kafkaPaymentsCluster } from '../src/system/cluster/kafka-payments-cluster.ts';
-import { order, post, quickTimes, settledBooks } from '../src/system/memory-system.testkit.ts';
+import type { ConsumerName } from '../src/system/events.ts';
+import { order, post, recognised, settledBooks } from '../src/system/memory-system.testkit.ts';
 import { type PaymentSystem, startPaymentSystem } from '../src/system/payment-system.ts';
+
+/** A busy machine needs some time for a burst; the test of a Kafka that is down waits for all of it. */
+const deliveryTimeoutMs = 6_000;
 
 let kafka: KafkaCluster;
 let postgres: PostgresService;
@@ -26,7 +29,7 @@ beforeAll(async () => {
     notifications: { redisUrl: redis.url },
     port: 0,
     logger: false,
-    times: quickTimes,
+    times: { maxBlockMs: 3_000, requestTimeoutMs: 1_000, deliveryTimeoutMs },
   });
 });
 
@@ -35,14 +38,37 @@ afterAll(async () => {
   await Promise.all([kafka?.stop(), postgres?.close(), redis?.close()]);
 });
 
+/** As a client should: the same again, with the same key, until it is told. */
+async function payUntilAccepted(key: string): Promise<void> {
+  await expect
+    .poll(async () => (await post(system, order, { 'idempotency-key': key })).status, { timeout: 60_000 })
+    .toBe(201);
+}
+
+/** Resolves with the reason when this consumer could not process a record; the other one may meet the same. */
+function paused(name: ConsumerName): Promise<string> {
+  return new Promise((resolve) => {
+    system.events.on('consumer-paused', ({ consumer, reason }) => {
+      if (consumer === name) resolve(reason);
+    });
+  });
+}
+
+function resumed(name: ConsumerName): Promise<void> {
+  return new Promise((resolve) => {
+    system.events.on('consumer-resumed', ({ consumer }) => {
+      if (consumer === name) resolve();
+    });
+  });
+}
+
 const keys = (name: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${name}-${index}`);
 
 it('payments are accepted, stored, applied and told, once each, on Kafka, Postgres and Redis', async () => {
-  const answers = await Promise.all(keys('first', 100).map((key) => post(system, order, { 'idempotency-key': key })));
-  expect(answers.filter(({ status }) => status === 201)).toHaveLength(100);
+  await Promise.all(keys('first', 100).map(payUntilAccepted));
   expect(await settledBooks(system)).toMatchObject({
     accepted: 100,
-    recordsInLog: 100,
+    paymentsInLog: 100,
     applied: 100,
     notified: 100,
     differences: [],
@@ -53,15 +79,16 @@ it('payments are accepted, stored, applied and told, once each, on Kafka, Postgr
 it('what a restarted producer sends again, and a crashed consumer reads again, is applied once', async () => {
   const before = await system.reconcile();
   await system.producer.restartProducer();
+  const duplicates = keys('first', 10).map((key) => recognised(system, key));
   await Promise.all(keys('first', 10).map((key) => system.resend(key)));
+  await Promise.all(duplicates);
   const crashed = system.crashConsumer();
   await Promise.all(keys('second', 20).map((key) => system.pay(order, key)));
   await crashed;
-  let duplicates = 0;
-  system.events.on('message-outcome', ({ consumer, status }) => {
-    if (consumer === 'ledger' && status === 'duplicate') duplicates++;
-  });
+  const readAgain = recognised(system);
   await system.restartConsumer();
+  // At least the record that it died of.
+  await readAgain;
   const books = await settledBooks(system);
   expect(books).toMatchObject({
     recordsInLog: before.recordsInLog + 30,
@@ -69,8 +96,6 @@ it('what a restarted producer sends again, and a crashed consumer reads again, i
     duplicatesCaughtByKey: 10,
     isBalanced: true,
   });
-  // At least the record of the crash was read again.
-  expect(duplicates).toBeGreaterThan(0);
 });
 
 it('while Kafka is down clients hear 503 in bounded time; the same key finds out what became of the payment', async () => {
@@ -79,15 +104,9 @@ it('while Kafka is down clients hear 503 in bounded time; the same key finds out
   const startMs = performance.now();
   const answers = await Promise.all(keys('third', 5).map((key) => post(system, order, { 'idempotency-key': key })));
   expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
-  expect(performance.now() - startMs).toBeLessThan(10_000);
+  expect(performance.now() - startMs).toBeLessThan(3 * deliveryTimeoutMs);
   kafka.resume(brokerId);
-  for (const key of keys('third', 5)) {
-    await expect
-      .poll(() => post(system, order, { 'idempotency-key': key }), { timeout: 30_000 })
-      .toMatchObject({
-        status: 201,
-      });
-  }
+  await Promise.all(keys('third', 5).map(payUntilAccepted));
   const books = await settledBooks(system);
   expect(books).toMatchObject({ pending: 0, isBalanced: true });
   expect(books.applied).toBe(books.accepted);
@@ -100,24 +119,24 @@ it('while Postgres is down nothing is accepted, the consumer waits, and it skips
   await crashed;
   await Promise.all(keys('fourth', 20).map((key) => system.pay(order, key)));
   await postgres.stop();
-  const paused = once(system.events, 'consumer-paused');
+  const waits = paused('ledger');
   await system.restartConsumer();
-  expect((await paused)[0]).toMatchObject({ consumer: 'ledger', reason: expect.any(String) });
+  expect(await waits).toMatch(/can’t be reached/);
   const { status, body } = await post(system, order, { 'idempotency-key': 'fifth' });
   expect([status, body.error]).toEqual([503, { code: 'DATABASE_UNAVAILABLE', message: expect.any(String) }]);
   expect((await fetch(`${system.url}/readyz`)).status).toBe(503);
   expect((await fetch(`${system.url}/healthz`)).status).toBe(200);
-  const resumed = once(system.events, 'consumer-resumed');
+  const goesOn = resumed('ledger');
   await postgres.start();
-  await resumed;
+  await goesOn;
   expect(await settledBooks(system)).toMatchObject({ applied: applied + 21, pending: 0, isBalanced: true });
 });
 
 it('while Redis is down payments go on, and everybody is told afterwards', async () => {
   await redis.stop();
-  const paused = once(system.events, 'consumer-paused');
+  const waits = paused('notifications');
   await Promise.all(keys('sixth', 10).map((key) => system.pay(order, key)));
-  expect((await paused)[0]).toMatchObject({ consumer: 'notifications' });
+  await waits;
   await redis.start();
   const books = await settledBooks(system);
   expect(books).toMatchObject({ isBalanced: true });

@@ -47,6 +47,16 @@ export async function settledBooks(system: PaymentSystem): Promise<Reconciliatio
   }
 }
 
+/** Resolves when the ledger's de-duplication has recognised a record, of this key or of any. */
+export function recognised({ events }: PaymentSystem, key: string | null = null): Promise<void> {
+  return new Promise((resolve) => {
+    events.on('message-outcome', (outcome) => {
+      const isMeant = key === null || outcome.key === key;
+      if (outcome.consumer === 'ledger' && isMeant && outcome.status === 'duplicate') resolve();
+    });
+  });
+}
+
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
