@@ -13,6 +13,16 @@ function start(...args: string[]): ChildProcess & { stdout: NodeJS.ReadableStrea
   return child as typeof child & { stdout: NodeJS.ReadableStream; stderr: NodeJS.ReadableStream };
 }
 
+/** One of the commands that are started without arguments, or with wrong ones. */
+async function runFile(file: string, ...args: string[]): Promise<{ status: number | null; stderr: string }> {
+  const path = join(import.meta.dirname, '../src', file);
+  const child = spawn(process.execPath, ['--conditions=@sendonce/source', path, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  return { status: child.exitCode, stderr };
+}
+
 async function run(...args: string[]): Promise<{ status: number | null; stdout: string; stderr: string }> {
   const child = start(...args);
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
@@ -81,5 +91,20 @@ describe('the demo as a command', () => {
     (child.stdout as NodeJS.ReadableStream & { destroy: () => void }).destroy();
     await closed;
     expect(await stderr).toBe('');
+  });
+});
+
+describe('the other commands', () => {
+  it.each([
+    ['web.ts', ['--port', '9'], /takes no arguments.*PORT/s],
+    ['real.ts', ['--help'], /takes no arguments.*KAFKA_BROKERS/s],
+    ['traces.ts', ['extra'], /takes no arguments/],
+    ['soak/main.ts', ['--bogus'], /^Usage: npm run soak/],
+    ['soak/main.ts', ['--minutes', 'ten'], /^Usage: npm run soak/],
+  ])('%s with %j says what there is, and ends with status 2', async (file, args, message) => {
+    const { status, stderr } = await runFile(file, ...args);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(status).toBe(2);
   });
 });

@@ -55,7 +55,7 @@ export const controls = [
     group: 'network',
     needs: 'network',
     expect: ({ requestTimeoutMs }) =>
-      `Seven payments to one partition. All but the first are answered ${seconds(lateMs(requestTimeoutMs))} late: five are in flight, one waits. Late is not lost: nothing is sent again.`,
+      `Seven payments to one partition. All but the first are answered ${seconds(lateMs(requestTimeoutMs))} late: five are in flight, one waits. Late is not lost: what is answered in time is not sent again.`,
   },
   {
     action: 'kill-leader',

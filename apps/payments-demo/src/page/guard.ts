@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isOwnHost } from '../system/api/own-host.ts';
 
 /**
  * Nothing inline, nothing from elsewhere, no frame around it. The page shows what others sent, and puts it into text nodes alone;
@@ -15,14 +16,11 @@ const headers = {
   'cache-control': 'no-store',
 } as const;
 
-const ownNames = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/;
-
 /** Refuses what does not come from the page itself, or from somebody at this machine's own terminal. */
 export async function guard(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.headers(headers);
   const { host, origin } = request.headers;
-  // Another site's name that was made to point here (DNS rebinding) still says its own name.
-  if (host === undefined || !ownNames.test(host)) return refuse(reply, 'This page answers to 127.0.0.1 and localhost.');
+  if (!isOwnHost(host)) return refuse(reply, 'This page answers to 127.0.0.1 and localhost.');
   if (request.method === 'GET' || request.method === 'HEAD') return;
   const site = request.headers['sec-fetch-site'];
   const isOwn = site === undefined || site === 'same-origin' || site === 'none';

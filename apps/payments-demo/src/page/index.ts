@@ -31,7 +31,8 @@ export function pagePlugin(lab: Lab): FastifyPluginAsync {
       if (asset === undefined) return reply.code(404).send({ message: 'There is no such file.' });
       return reply.type(asset.contentType).send(asset.bytes);
     });
-    app.get('/events', (_, reply) => {
+    // A HEAD would open a stream that can't be written to.
+    app.get('/events', { exposeHeadRoute: false }, (_, reply) => {
       for (const [name, value] of Object.entries(reply.getHeaders()))
         if (value !== undefined) reply.raw.setHeader(name, value);
       if (stream.add(reply.raw)) reply.hijack();

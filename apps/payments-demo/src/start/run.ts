@@ -9,9 +9,16 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Runs something until the process is told to stop: SIGTERM and SIGINT drain it, a second one ends it at once.
- * Sets the exit status: 0 after a clean stop, 1 when it could not start or stop.
+ * Sets the exit status: 0 after a clean stop, 1 when it could not start or stop, 2 when it was given arguments: it has none.
  */
 export async function runUntilStopped(start: () => Promise<Running>): Promise<void> {
+  if (process.argv.length > 2) {
+    process.stderr.write(
+      'It takes no arguments. Settings come from the environment: PORT, and for demo:real KAFKA_BROKERS, DATABASE_URL, REDIS_URL.\n',
+    );
+    process.exitCode = 2;
+    return;
+  }
   const stop = new AbortController();
   const onSignal = (): void => {
     if (stop.signal.aborted) process.exit(1);

@@ -324,6 +324,10 @@ describe('the server takes orders from its own page alone', () => {
     expect(await ask('GET', path)).toBe(200);
   });
 
+  it('a HEAD of the stream takes nobody’s place', async () => {
+    expect(await ask('HEAD', '/events')).toBe(404);
+  });
+
   it.each(['/lesson/0', '/lesson/13', '/lesson/x', '/page/nothing.js', '/page/..%2Findex.ts'])(
     '%s is not there',
     async (path) => {

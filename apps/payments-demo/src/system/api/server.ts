@@ -1,6 +1,7 @@
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
-import { answerErrors } from './error-answers.ts';
+import { answerBadRequestBytes, answerErrors, errorBody } from './error-answers.ts';
+import { isOwnHost } from './own-host.ts';
 
 /** A payment is some 100 bytes. */
 const bodyLimitBytes = 4_096;
@@ -34,10 +35,16 @@ export async function createApiServer(options: ApiServerOptions): Promise<Fastif
     // While it closes: answers what is in hand, and nothing new.
     return503OnClosing: true,
     forceCloseConnections: 'idle',
+    clientErrorHandler: answerBadRequestBytes,
     // A string is not a number, and a field that we don't know is a mistake of the client's.
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false } },
   });
   answerErrors(app);
+  // It listens on loopback alone. In front of other machines this is the place for authentication, and for one's own names.
+  app.addHook('onRequest', async (request, reply) => {
+    if (isOwnHost(request.headers.host)) return;
+    await reply.code(403).send(errorBody('FORBIDDEN_HOST', 'This service answers to 127.0.0.1 and localhost.'));
+  });
   await app.register(helmet, {
     contentSecurityPolicy: {
       directives: { 'script-src': ["'self'"], 'style-src': ["'self'"], 'upgrade-insecure-requests': null },

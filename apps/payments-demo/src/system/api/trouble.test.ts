@@ -113,6 +113,55 @@ it('a client that sends its request too slowly is cut off', async () => {
   );
   await once(socket, 'close');
   expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  expect(bodyOf(answer)).toEqual({ error: { code: 'REQUEST_TIMEOUT', message: expect.any(String) } });
+});
+
+const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
+
+/** What the server answers to these bytes, until it closes. */
+async function answerTo(bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(system.url).port), '127.0.0.1');
+  socket.setEncoding('utf8');
+  let answer = '';
+  socket.on('data', (text) => {
+    answer += text;
+  });
+  socket.write(bytes);
+  await once(socket, 'close');
+  return answer;
+}
+
+it.each([
+  ['what is not HTTP', 'hello\r\n\r\n', 400, 'BAD_REQUEST'],
+  [
+    'headers that are too large',
+    `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${'x'.repeat(9_000)}\r\n\r\n`,
+    431,
+    'HEADERS_TOO_LARGE',
+  ],
+  [
+    'another name that leads here',
+    'GET /accounts HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n',
+    403,
+    'FORBIDDEN_HOST',
+  ],
+])('%s is answered like every other error', async (_what, bytes, status, code) => {
+  const answer = await answerTo(bytes);
+  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  expect(bodyOf(answer)).toEqual({ error: { code, message: expect.any(String) } });
+});
+
+it('no code of the framework is told', async () => {
+  const answers = await Promise.all([
+    post(system, '{', key),
+    post(system, { ...order, note: 'x'.repeat(5_000) }, key),
+    post(system, 'a=b', { ...key, 'content-type': 'application/x-www-form-urlencoded' }),
+  ]);
+  expect(answers.map(({ body }) => (body.error as { code: string }).code)).toEqual([
+    'BAD_REQUEST',
+    'BODY_TOO_LARGE',
+    'UNSUPPORTED_MEDIA_TYPE',
+  ]);
 });
 
 it('answers carry security headers', async () => {
