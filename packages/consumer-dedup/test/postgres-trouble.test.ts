@@ -96,14 +96,13 @@ describe('when the database goes away', () => {
   it('D6: an exhausted pool fails the message within storeTimeoutMs, and leaks no connection', async () => {
     const small = new pg.Pool({ connectionString: service.url, max: 1 });
     const held = await small.connect();
-    const dedup = createDeduplicator({
-      store: postgresStore({ pool: small }),
-      namespace: uniqueName('pool'),
-      storeTimeoutMs: 100,
-    });
-    const outcome = await dedup.process(messageOf('a'), () => undefined);
+    const store = postgresStore({ pool: small });
+    const namespace = uniqueName('pool');
+    const hasty = createDeduplicator({ store, namespace, storeTimeoutMs: 100 });
+    const outcome = await hasty.process(messageOf('a'), () => undefined);
     expect(outcome).toMatchObject({ status: 'failed', reason: 'store', error: { code: 'STORE_UNAVAILABLE' } });
     held.release();
+    const dedup = createDeduplicator({ store, namespace });
     expect(reasonOf(await dedup.process(messageOf('a'), () => undefined))).toBe('processed');
     await small.end();
   });
