@@ -808,4 +808,22 @@ describe('a topic that is deleted and made again', () => {
     });
     expect(producer.stats().dataLossSuspected).toBe(1);
   });
+
+  test('a log that is cut again and again is counted each time, and put into words once a minute', async () => {
+    const warnings: string[] = [];
+    const { producer, runtime, transport } = await bench({
+      logger: { info: () => {}, warn: (message) => warnings.push(message) },
+    });
+    transport.onProduce = (request) => request.answer({ baseOffset: 0n });
+    const sendTwice = async (): Promise<void> => {
+      for (let count = 0; count < 2; count++) await Promise.all([producer.send(record('a')), runtime.advance(100)]);
+    };
+    await sendTwice();
+    await sendTwice();
+    expect(producer.stats().dataLossSuspected).toBe(3);
+    expect(warnings).toHaveLength(1);
+    await runtime.advance(60_000);
+    await sendTwice();
+    expect(warnings).toHaveLength(2);
+  });
 });

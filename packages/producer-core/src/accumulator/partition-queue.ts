@@ -40,6 +40,8 @@ export class PartitionQueue {
   failures = 0;
   retryAtMs = 0;
   unknownTopicAnswers = 0;
+  /** When a loss was last put into words: a log that is cut again and again must not fill another. */
+  lossWarnedAtMs = Number.NEGATIVE_INFINITY;
 
   readonly linger: CallbackDeadline;
   readonly retry: CallbackDeadline;

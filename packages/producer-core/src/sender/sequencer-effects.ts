@@ -51,11 +51,16 @@ function bumped(queue: PartitionQueue, ports: SenderPorts, report: BumpReport): 
   observer.event({ type: 'epoch-bumped', topic, partition, producerId, epoch, trigger, renumbered });
 }
 
-function reportDataLoss(queue: PartitionQueue, { observer, stats }: SenderPorts, trigger: string): void {
+const lossWarningGapMs = 60_000;
+
+function reportDataLoss(queue: PartitionQueue, { observer, stats, options }: SenderPorts, trigger: string): void {
   const { partition } = queue;
   const { topic } = queue.topic;
   stats.dataLossSuspected++;
   observer.event({ type: 'data-loss-suspected', topic, partition, trigger });
+  const nowMs = options.runtime.monotonicMs();
+  if (nowMs - queue.lossWarnedAtMs < lossWarningGapMs) return;
+  queue.lossWarnedAtMs = nowMs;
   observer.warn(
     `Partition ${topic}-${partition} does not have what it acknowledged to this producer (${trigger}). ` +
       'Look for an unclean leader election or a log that was cut.',
