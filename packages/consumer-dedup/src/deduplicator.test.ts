@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createDeduplicator, MAX_BATCH_MESSAGES } from './deduplicator.ts';
+import { MAX_BATCH_MESSAGES } from './call-checks.ts';
+import { createDeduplicator } from './deduplicator.ts';
 import { DedupConfigError, StoreUnavailableError } from './errors.ts';
 import type { DedupHooks } from './hooks.ts';
 import { memoryStore } from './memory-store.ts';
@@ -114,13 +115,18 @@ describe('D6: a store that does not answer', () => {
 });
 
 describe('results', () => {
-  it('D7: one that JSON can’t hold fails the message', async () => {
+  it('D7: one that JSON can’t hold fails the message, and its effect, which is done, is not repeated', async () => {
     const dedup = createDeduplicator({ store: memoryStore(), namespace: 'n', keepResult: true });
-    for (const result of [1n, () => undefined, Symbol('s')]) {
-      expect(await dedup.process(messageOf('a'), () => result)).toMatchObject({
-        status: 'failed',
-        error: { code: 'RESULT' },
-      });
+    for (const [index, result] of [1n, () => undefined, Symbol('s')].entries()) {
+      let effects = 0;
+      const handler = () => {
+        effects++;
+        return result;
+      };
+      const message = messageOf(`key-${index}`);
+      expect(await dedup.process(message, handler)).toMatchObject({ status: 'failed', error: { code: 'RESULT' } });
+      expect(await dedup.process(message, handler)).toMatchObject({ status: 'duplicate' });
+      expect(effects).toBe(1);
     }
   });
 
@@ -128,6 +134,39 @@ describe('results', () => {
     const dedup = createDeduplicator({ store: memoryStore(), namespace: 'n' });
     const outcomes = await dedup.processBatch([messageOf('a'), messageOf('b')], () => ['only one']);
     expect(outcomes).toMatchObject([{ error: { code: 'RESULT' } }, { error: { code: 'RESULT' } }]);
+    const again = await dedup.processBatch([messageOf('a'), messageOf('b')], () => ['only one']);
+    expect(again.map(({ status }) => status)).toEqual(['duplicate', 'duplicate']);
+  });
+});
+
+describe('what a call can’t use is refused at once, with a typed error', () => {
+  const dedup = createDeduplicator({ store: memoryStore(), namespace: 'n' });
+
+  it.each([null, undefined, 'abc', { length: 1 }])('messages: %j', async (messages) => {
+    await expect(dedup.processBatch(messages as never, () => undefined)).rejects.toThrow(DedupConfigError);
+  });
+
+  it('a handler that is none', async () => {
+    await expect(dedup.processBatch([], null as never)).rejects.toThrow(/handler: must be a function/);
+    expect(() => dedup.eachMessage(undefined as never)).toThrow(DedupConfigError);
+    expect(() => dedup.eachBatch({} as never)).toThrow(DedupConfigError);
+  });
+
+  it.each([
+    [{ maxMessages: Number.NaN }, /maxMessages/],
+    [{ maxMessages: 0 }, /maxMessages/],
+    [{ maxMessages: -1 }, /maxMessages/],
+    [{ maxMessages: 1.5 }, /maxMessages/],
+    [{ isolate: 'all' }, /isolate/],
+    [{ maxMessage: 5 }, /maxMessage: is not an option/],
+    [null, /options/],
+  ])('eachBatch with %j', (options, message) => {
+    expect(() => dedup.eachBatch(() => undefined, options as never)).toThrow(message);
+  });
+
+  it.each(['', ' ', '1.5', 'x'])('the offset %j', async (offset) => {
+    const outcome = await dedup.process({ ...messageOf('a'), offset }, () => undefined);
+    expect(outcome).toMatchObject({ status: 'failed', reason: 'message', error: { code: 'CONFIG' } });
   });
 });
 

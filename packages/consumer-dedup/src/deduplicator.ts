@@ -1,5 +1,6 @@
 import { type Found, failed, groupByKey, nextOffsets, type Read, spread } from './batch-plan.ts';
-import { DedupConfigError, DedupError, KeyError, StoreUnavailableError } from './errors.ts';
+import { checkHandler, checkIsolation, MAX_BATCH_MESSAGES } from './call-checks.ts';
+import { DedupConfigError, DedupError, KeyError, ResultError, StoreUnavailableError } from './errors.ts';
 import { createFingerprintReader, type FingerprintReader } from './fingerprint.ts';
 import type {
   BatchHandler,
@@ -36,9 +37,6 @@ export type ContextOf<S extends DedupStore> =
 /** What the handler of a batch gets, given the store. */
 export type BatchContextOf<S extends DedupStore> =
   S extends TransactionStore<infer Client> ? TransactionContext<Client> : LeaseBatchContext;
-
-/** More messages in one call would hold their keys, or their leases, for too long. */
-export const MAX_BATCH_MESSAGES = 10_000;
 
 export interface BatchOptions {
   /** `'batch'` by default. */
@@ -136,30 +134,28 @@ class StoreDeduplicator<S extends DedupStore, M extends ConsumedMessage> impleme
     handler: BatchHandler<T, BatchContextOf<S>, R>,
     { isolate = 'batch', at }: BatchOptions = {},
   ): Promise<Outcome<R | undefined>[]> {
+    if (!Array.isArray(messages)) throw new DedupConfigError('messages: must be an array', ['messages']);
+    checkHandler(handler);
     if (messages.length > MAX_BATCH_MESSAGES) {
       throw new DedupConfigError(`messages: ${messages.length} in one call; pass at most ${MAX_BATCH_MESSAGES}`, [
         'messages',
       ]);
     }
-    if (isolate !== 'batch' && isolate !== 'message') {
-      throw new DedupConfigError(`isolate: is ${JSON.stringify(isolate)}; it must be 'batch' or 'message'`, [
-        'isolate',
-      ]);
-    }
+    checkIsolation(isolate);
     return this.#track(
       this.#run<T, R | undefined, BatchContextOf<S>>(messages, at, isolate, async (fresh, context) => {
         const results: unknown = await handler(fresh, context);
         if (!Array.isArray(results)) return fresh.map(() => undefined);
         if (results.length === fresh.length) return results as readonly R[];
-        throw new DedupError(
+        throw new ResultError(
           `the handler was given ${fresh.length} messages and returned ${results.length} results; return one each, or nothing`,
-          { code: 'RESULT' },
         );
       }),
     );
   }
 
   eachMessage<T extends M, R>(handler: Handler<T, ContextOf<S>, R>, options?: EachMessageOptions<T>): EachMessage<T> {
+    checkHandler(handler);
     return createEachMessage((message, at) => this.process(message, handler, at), options);
   }
 
@@ -167,6 +163,7 @@ class StoreDeduplicator<S extends DedupStore, M extends ConsumedMessage> impleme
     handler: BatchHandler<T, BatchContextOf<S>, R>,
     options?: EachBatchOptions<T>,
   ): EachBatch<T> {
+    checkHandler(handler);
     return createEachBatch((messages, batch) => this.processBatch(messages, handler, batch), options);
   }
 

@@ -71,6 +71,14 @@ export class LeaseLostError extends DedupError {
   }
 }
 
+/** The handler did its work, and what it returned can't be used. Code `RESULT`. */
+export class ResultError extends DedupError {
+  override readonly name = 'ResultError';
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(message, { code: 'RESULT', ...options });
+  }
+}
+
 /** Another consumer is processing the same key. */
 export class InProgressError extends DedupError {
   override readonly name = 'InProgressError';

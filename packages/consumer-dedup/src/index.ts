@@ -1,10 +1,10 @@
+export { MAX_BATCH_MESSAGES } from './call-checks.ts';
 export {
   type BatchContextOf,
   type BatchOptions,
   type ContextOf,
   createDeduplicator,
   type Deduplicator,
-  MAX_BATCH_MESSAGES,
 } from './deduplicator.ts';
 export {
   DedupConfigError,
@@ -13,6 +13,7 @@ export {
   InProgressError,
   KeyError,
   LeaseLostError,
+  ResultError,
   StoreSetupError,
   StoreUnavailableError,
 } from './errors.ts';

@@ -1,3 +1,5 @@
+import { checkIsolation, checkOptions, MAX_BATCH_MESSAGES } from './call-checks.ts';
+import { DedupConfigError } from './errors.ts';
 import type { Isolation } from './handler.ts';
 import type { ConsumedMessage, TopicPartition } from './message.ts';
 import { type Failed, type InProgress, isCommittable, type Outcome } from './outcome.ts';
@@ -31,7 +33,7 @@ export type Verdict = 'throw' | 'commit';
 export interface EachBatchOptions<M> extends EachMessageOptions<M> {
   /** `'batch'` by default. */
   readonly isolate?: Isolation;
-  /** Messages claimed together, at most. kafkajs is told of the progress, and sends a heartbeat, after each such part. 500 by default. */
+  /** Messages claimed together, 1 to 10,000. kafkajs is told of the progress, and sends a heartbeat, after each such part. 500 by default. */
   readonly maxMessages?: number;
 }
 
@@ -41,6 +43,7 @@ export function createEachMessage<M extends ConsumedMessage>(
   process: (message: M, at: TopicPartition) => Promise<Outcome>,
   options: EachMessageOptions<M> = {},
 ): EachMessage<M> {
+  checkOptions(options, ['onUncommittable']);
   return async ({ topic, partition, message }) => {
     const at = { topic, partition };
     await settle(await process(message, at), message, at, options);
@@ -53,8 +56,17 @@ export function createEachMessage<M extends ConsumedMessage>(
  */
 export function createEachBatch<M extends ConsumedMessage>(
   processBatch: (messages: readonly M[], batch: { isolate: Isolation; at: TopicPartition }) => Promise<Outcome[]>,
-  { isolate = 'batch', maxMessages = DEFAULT_MAX_MESSAGES, ...options }: EachBatchOptions<M> = {},
+  given: EachBatchOptions<M> = {},
 ): EachBatch<M> {
+  checkOptions(given, ['onUncommittable', 'isolate', 'maxMessages']);
+  const { isolate = 'batch', maxMessages = DEFAULT_MAX_MESSAGES, ...options } = given;
+  checkIsolation(isolate);
+  if (!Number.isInteger(maxMessages) || maxMessages < 1 || maxMessages > MAX_BATCH_MESSAGES) {
+    throw new DedupConfigError(
+      `maxMessages: is ${String(maxMessages)}; it must be a whole number from 1 to ${MAX_BATCH_MESSAGES}`,
+      ['maxMessages'],
+    );
+  }
   return async ({ batch, resolveOffset, heartbeat }) => {
     const { topic, partition, messages } = batch;
     const at = { topic, partition };

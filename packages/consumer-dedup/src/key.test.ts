@@ -76,6 +76,30 @@ describe('D1: keys that are not exact are refused rather than taken for one anot
   });
 });
 
+describe('D1: numbers and bytes in JSON count only as they are written', () => {
+  const byPointer = createKeyReader({ jsonPointer: '/id' });
+
+  it.each(['9007199254740990.6', '1.00000000000000000001', '1.0', '1e3', '12345678901234567890'])(
+    'the number %s is refused',
+    (number) => {
+      expect(() => byPointer({ value: `{"id":${number}}` })).toThrow(KeyError);
+    },
+  );
+
+  it.each([
+    ['9007199254740991', '9007199254740991'],
+    ['-5', '-5'],
+    ['0', '0'],
+  ])('the number %s is the key %s', (number, key) => {
+    expect(byPointer({ value: `{"other":1.5,"id":${number}}` })).toEqual(Buffer.from(key));
+  });
+
+  it('a value that is not UTF-8 is refused', () => {
+    const value = Buffer.concat([Buffer.from('{"id":"'), Buffer.of(0xff), Buffer.from('"}')]);
+    expect(() => byPointer({ value })).toThrow(/not UTF-8/);
+  });
+});
+
 describe('D1: stored keys', () => {
   it('stay as they are up to the limit, and are hashed whole beyond it', () => {
     expect(byFunction('x'.repeat(MAX_PLAIN_KEY_BYTES))).toHaveLength(MAX_PLAIN_KEY_BYTES);

@@ -48,7 +48,13 @@ function createSourceReader(source: KeySource): (message: ConsumedMessage) => un
     }
     if ('jsonPointer' in source && typeof source.jsonPointer === 'string') {
       const tokens = parseJsonPointer(source.jsonPointer, 'key');
-      return (message) => resolveJsonPointer(parseValue(message, source.jsonPointer), tokens);
+      return (message) => {
+        const text = textOf(message, source.jsonPointer);
+        if (text === null) return undefined;
+        const value = resolveJsonPointer(parseJson(text, source.jsonPointer), tokens);
+        if (typeof value === 'number') checkIsExact(value, text, tokens);
+        return value;
+      };
     }
   }
   throw new DedupConfigError(
@@ -72,10 +78,47 @@ function onlyHeaderValue(message: ConsumedMessage, name: string): Uint8Array | s
   return first;
 }
 
-function parseValue({ value }: ConsumedMessage, pointer: string): unknown {
-  if (value === null || value === undefined) return undefined;
+/** Bytes that are no UTF-8 would all become U+FFFD, and two different keys would be one. */
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function textOf({ value }: ConsumedMessage, pointer: string): string | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string') return value;
   try {
-    return JSON.parse(typeof value === 'string' ? value : bytesOf(value).toString('utf8'));
+    return strictUtf8.decode(value);
+  } catch (cause) {
+    throw new KeyError(
+      `the value is not UTF-8, so the key at ${JSON.stringify(pointer)} can't be read`,
+      'UNUSABLE_KEY',
+      { cause },
+    );
+  }
+}
+
+/** How a number was written, where the platform tells (Node 22 and later). */
+class WrittenNumber {
+  readonly text: string | undefined;
+  constructor(text: string | undefined) {
+    this.text = text;
+  }
+}
+
+/** JSON.parse rounds: 9007199254740990.6 and 9007199254740991 would be one key. So a number counts only as it is written. */
+function checkIsExact(value: number, text: string, tokens: readonly string[]): void {
+  const reviver = (_: string, each: unknown, context?: { readonly source?: string }): unknown =>
+    typeof each === 'number' ? new WrittenNumber(context?.source) : each;
+  const written = resolveJsonPointer(JSON.parse(text, reviver), tokens);
+  const source = written instanceof WrittenNumber ? written.text : undefined;
+  if (source === undefined || /^-?\d+$/.test(source)) return;
+  throw new KeyError(
+    `the key is the number ${source}, read as ${value}; send it as text or as an integer`,
+    'UNUSABLE_KEY',
+  );
+}
+
+function parseJson(text: string, pointer: string): unknown {
+  try {
+    return JSON.parse(text);
   } catch (cause) {
     throw new KeyError(
       `the value is not JSON, so the key at ${JSON.stringify(pointer)} can't be read`,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Found, failed, inMessageOrder, type KeyGroup, repeatOf } from './batch-plan.ts';
-import { LeaseLostError } from './errors.ts';
+import { LeaseLostError, ResultError } from './errors.ts';
 import type { LeaseBatchContext } from './handler.ts';
 import { callHook } from './hooks.ts';
 import { LeaseCalls } from './lease-calls.ts';
@@ -119,7 +119,18 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
       );
       kept = results.map((result) => (this.#settings.keepResult ? encodeResult(result) : null));
     } catch (cause) {
-      return { cause };
+      if (!(cause instanceof ResultError)) return { cause };
+      // The handler did its work, outside of any transaction: its keys are done, or the next delivery would do it again.
+      await this.#complete(
+        held,
+        [],
+        held.map(() => null),
+        found,
+      );
+      for (const { group } of held) {
+        if (found.get(group)?.outcome.status === 'processed') found.set(group, failed(group, 'handler', cause));
+      }
+      return null;
     }
     await this.#complete(held, results, kept, found);
     return null;
@@ -152,7 +163,7 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
         continue;
       }
       const { key, source, fingerprint, note } = group;
-      const outcome: Outcome<R> = { status: 'processed', key, result: results[index]!, attempt: lease.attempt };
+      const outcome: Outcome<R> = { status: 'processed', key, result: results[index] as R, attempt: lease.attempt };
       found.set(group, {
         outcome,
         record: { processedAtMs: lease.claimedAtMs, source, fingerprint, note, result: kept[index]! },

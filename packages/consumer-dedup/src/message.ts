@@ -1,3 +1,5 @@
+import { DedupConfigError } from './errors.ts';
+
 export type HeaderValue = Uint8Array | string | null | undefined;
 
 /**
@@ -42,8 +44,15 @@ export function sourceOf(message: ConsumedMessage, at?: TopicPartition): Message
   return {
     topic: message.topic ?? at?.topic ?? null,
     partition: message.partition ?? at?.partition ?? null,
-    offset: message.offset === undefined ? null : BigInt(message.offset),
+    offset: message.offset === undefined ? null : offsetOf(message.offset),
   };
+}
+
+function offsetOf(offset: string | number | bigint): bigint {
+  if (typeof offset === 'string' && !/^-?\d+$/.test(offset)) {
+    throw new DedupConfigError(`offset: is ${JSON.stringify(offset)}; it must be a whole number`, ['offset']);
+  }
+  return BigInt(offset);
 }
 
 type HeaderObject = Readonly<Record<string, HeaderValue | readonly HeaderValue[]>>;

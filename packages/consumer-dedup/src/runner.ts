@@ -1,5 +1,5 @@
 import type { Found, GroupOutcome, KeyGroup } from './batch-plan.ts';
-import { DedupError } from './errors.ts';
+import { ResultError } from './errors.ts';
 import type { Isolation } from './handler.ts';
 import type { StoredOffset } from './store.ts';
 
@@ -26,10 +26,10 @@ export function encodeResult(result: unknown): string | null {
   try {
     text = JSON.stringify(result);
   } catch (cause) {
-    throw new DedupError('keepResult is on, and the handler returned what JSON cannot hold', { code: 'RESULT', cause });
+    throw new ResultError('keepResult is on, and the handler returned what JSON cannot hold', { cause });
   }
   if (text === undefined) {
-    throw new DedupError(`keepResult is on, and the handler returned a ${typeof result}`, { code: 'RESULT' });
+    throw new ResultError(`keepResult is on, and the handler returned a ${typeof result}`);
   }
   return text;
 }

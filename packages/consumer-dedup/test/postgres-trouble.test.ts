@@ -35,6 +35,40 @@ function reasonOf(outcome: Outcome): string {
   return outcome.status === 'failed' ? `failed: ${outcome.reason}` : outcome.status;
 }
 
+describe('a handler that is careless with its client', () => {
+  it('D3: a query that comes after its transaction takes no part in the next one', async () => {
+    const name = uniqueName('late');
+    const single = new pg.Pool({ connectionString: service.url, max: 1 });
+    try {
+      const dedup = createDeduplicator({ store: postgresStore({ pool: single }), namespace: name });
+      const kept: { query(sql: string, parameters: unknown[]): unknown }[] = [];
+      await dedup.process(messageOf('a'), (_, { client }) => void kept.push(client));
+      const outcome = await dedup.process(messageOf('b'), async () => {
+        const late = async () => kept[0]!.query('INSERT INTO effects VALUES ($1)', [name]);
+        await expect(late()).rejects.toMatchObject({ code: 'TRANSACTION_CLOSED' });
+      });
+      expect(outcome.status).toBe('processed');
+      expect(await effects(name)).toBe(0);
+    } finally {
+      await single.end();
+    }
+  });
+
+  it('D3: a statement whose error it swallows is the handler’s failure, with commitOffsets too', async () => {
+    for (const commitOffsets of [false, true]) {
+      const dedup = createDeduplicator({
+        store: postgresStore({ pool }),
+        namespace: uniqueName('swallowed'),
+        commitOffsets,
+      });
+      const outcome = await dedup.process(messageOf('a', { offset: 1n }), async (_, { client }) => {
+        await client.query('SELECT 1 / 0').catch(() => undefined);
+      });
+      expect(outcome).toMatchObject({ status: 'failed', reason: 'handler', error: { code: 'TRANSACTION_ENDED' } });
+    }
+  });
+});
+
 describe('when the database goes away', () => {
   it('D6: a message is not processed while it is down, and the outcome says why', async () => {
     const name = uniqueName('down');

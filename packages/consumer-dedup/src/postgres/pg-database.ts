@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../errors.ts';
+import { DedupError, StoreUnavailableError } from '../errors.ts';
 import { withTimeout } from '../timeout.ts';
 import type { BeginOptions, Begun, Database, OpenTransaction, Row } from './database.ts';
 
@@ -64,12 +64,15 @@ export class PgDatabase<Client extends PostgresClient> implements Database<Clien
 }
 
 class PgTransaction<Client extends PostgresClient> implements OpenTransaction<Client> {
+  /** What the handler gets. */
   readonly client: Client;
+  readonly #own: Client;
   #broken = false;
   #released = false;
 
   constructor(client: Client) {
-    this.client = client;
+    this.#own = client;
+    this.client = whileOpen(client, () => this.#released);
     // A pool listens to idle clients only: without this, a connection that breaks while it is ours would end the process.
     client.on('error', this.#onError);
   }
@@ -111,7 +114,7 @@ class PgTransaction<Client extends PostgresClient> implements OpenTransaction<Cl
 
   async #send(sql: string, parameters: readonly unknown[] | undefined, timeoutMs: number): Promise<unknown> {
     try {
-      const request = parameters === undefined ? this.client.query(sql) : this.client.query(sql, [...parameters]);
+      const request = parameters === undefined ? this.#own.query(sql) : this.#own.query(sql, [...parameters]);
       return await withTimeout(request, timeoutMs, 'a statement');
     } catch (error) {
       // What is still running on the connection must not be followed by anything else.
@@ -126,9 +129,32 @@ class PgTransaction<Client extends PostgresClient> implements OpenTransaction<Cl
 
   #release(destroy: boolean): void {
     this.#released = true;
-    this.client.removeListener('error', this.#onError);
-    this.client.release(destroy || this.#broken);
+    this.#own.removeListener('error', this.#onError);
+    this.#own.release(destroy || this.#broken);
   }
+}
+
+/**
+ * The client, until its transaction is over. A pool gives the same client to the next message, in whose transaction a query that comes
+ * late (a forgotten `await`) would otherwise take part.
+ */
+function whileOpen<Client extends PostgresClient>(client: Client, isOver: () => boolean): Client {
+  const query = (...args: [string, unknown[]?]): unknown => {
+    if (isOver()) {
+      throw new DedupError(
+        'the transaction of this client is over: await every query in the handler, and keep no client beyond it',
+        { code: 'TRANSACTION_CLOSED' },
+      );
+    }
+    return client.query(...args);
+  };
+  return new Proxy(client, {
+    get(target, name) {
+      if (name === 'query') return query;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 /** A connection that can't even roll back in this time is closed instead. */

@@ -133,6 +133,8 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
   }
 }
 
+const transactionAborted = '25P02';
+
 /** Turns what a statement of the store's own failed with into this package's errors; what asks for a retry stays as it is. */
 export function explain(cause: unknown): unknown {
   if (cause instanceof DedupError || wantsRetry(cause)) return cause;
@@ -146,6 +148,12 @@ export function explain(cause: unknown): unknown {
     );
   }
   const state = sqlState(cause);
+  if (state === transactionAborted) {
+    return new DedupError(
+      'a statement in the handler failed, and its error was not passed on; the database has ended the transaction, and nothing was committed',
+      { code: 'TRANSACTION_ENDED', cause },
+    );
+  }
   return new StoreUnavailableError(
     `the database ${state === null ? 'can’t be reached' : `refused (SQLSTATE ${state})`}; nothing was committed`,
     { cause },
