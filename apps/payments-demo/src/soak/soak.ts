@@ -8,6 +8,7 @@ import { Clients } from './clients.ts';
 import { openScene, type Scene } from './scene.ts';
 import type { Measure, ServiceProcess } from './service-process.ts';
 import { troublesOf } from './troubles.ts';
+import { handlesMax } from './verdict.ts';
 
 export interface SoakOptions {
   /** How long trouble goes on, at least one round of it; starting and reconciling come on top. */
@@ -43,6 +44,8 @@ export interface SoakReport extends ComparedBooks {
 }
 
 const calmMs = 2_000;
+const restMaxMs = 20_000;
+const restPollMs = 500;
 /** The turn after which both processes have been killed. */
 const measuredAfterTurn = 1;
 
@@ -67,7 +70,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     [...before].map(async ([process, measure]) => ({
       name: process.name,
       before: measure,
-      after: await process.measure(),
+      after: await measureAtRest(process),
     })),
   );
   const { payments, resent, complaints } = clients;
@@ -81,6 +84,16 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     troubles,
     measures,
   };
+}
+
+/** Connections that clients keep alive end some seconds after their last request; what has leaked stays. */
+async function measureAtRest(process: ServiceProcess): Promise<Measure> {
+  const deadlineMs = performance.now() + restMaxMs;
+  for (;;) {
+    const measure = await process.measure();
+    if (measure.handles <= handlesMax || performance.now() > deadlineMs) return measure;
+    await sleep(restPollMs);
+  }
 }
 
 async function causeTroubles(

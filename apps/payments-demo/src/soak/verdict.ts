@@ -9,7 +9,7 @@ export interface Check {
 /** A process that leaks under this load grows by more in two minutes. */
 const heapGrowthMaxBytes = 32 * 1024 * 1024;
 /** Idle again: connections to three brokers, a full pool to Postgres, Redis, what clients keep alive. */
-const handlesMax = 100;
+export const handlesMax = 100;
 /** In hand when a process or Redis dies: one record of each partition. */
 const windowPerTrouble = 3;
 
