@@ -472,3 +472,30 @@ describe('C11: no loss is suspected', () => {
     expect(partition.bumps).toMatchObject([{ trigger: 'out-of-order', renumbered: 2, dataLossSuspected: false }]);
   });
 });
+
+describe('what is no sign of a loss', () => {
+  test('offsets in any order, without idempotence', () => {
+    const partition = new Partition({ idempotence: false });
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.stored(second!, 10n);
+    partition.stored(first!, 4n);
+    expect(partition.logsWentBack).toBe(0);
+  });
+
+  test('a refusal in an epoch in which nothing was acknowledged yet', () => {
+    const partition = new Partition().open();
+    const [failed] = partition.add(1);
+    partition.only();
+    partition.expire(failed!);
+    partition.lose(failed!.attempt!);
+    partition.nowMs += 2_000;
+    partition.sequencer.resume(partition.nowMs);
+    expect(partition.bumps).toHaveLength(1);
+    partition.add(1);
+    partition.outOfOrder(partition.only());
+    partition.outOfOrder(partition.only());
+    expect(partition.bumps).toHaveLength(2);
+    expect(partition.bumps[1]).toMatchObject({ dataLossSuspected: false });
+  });
+});
