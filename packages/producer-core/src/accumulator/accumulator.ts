@@ -195,17 +195,13 @@ export class Accumulator {
     for (let count = topic.waiting.length; count > 0; count--) {
       const waiting = topic.waiting.shift();
       if (waiting === undefined || waiting.isSettled) continue;
-      const { partition } = waiting.record;
-      if (!isNews && partition !== undefined && topic.partitions[partition] === undefined) topic.waiting.push(waiting);
+      if (!isNews && lacksPartition(topic, waiting)) topic.waiting.push(waiting);
       else if (this.#memoryWaiters.length > 0 || !this.#admit(waiting)) {
         waiting.waitsFor = 'memory';
         this.#memoryWaiters.push(waiting);
       }
     }
-    topic.isAdmitting = topic.waiting.some(
-      ({ record: { partition }, isSettled }) =>
-        !isSettled && (partition === undefined || topic.partitions[partition] !== undefined),
-    );
+    topic.isAdmitting = topic.waiting.some((waiting) => !waiting.isSettled && !lacksPartition(topic, waiting));
     if (topic.isAdmitting) {
       this.#outsideCallers(() => this.#options.runtime.endOfTurn(() => this.#admitWaiting(topic, false)));
     }
@@ -544,6 +540,11 @@ export class Accumulator {
       }),
     );
   }
+}
+
+/** Whether a record waits for a partition that the topic does not have, as far as is known. */
+function lacksPartition({ partitions }: TopicState, { record: { partition } }: WaitingRecord): boolean {
+  return partition !== undefined && partitions[partition] === undefined;
 }
 
 /** The length prefix grows by at most this when a record's offset and timestamp deltas become longer. */

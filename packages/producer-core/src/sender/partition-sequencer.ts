@@ -165,7 +165,7 @@ export class PartitionSequencer {
     const index = this.numbered.indexOf(batch);
     const wentBack = baseOffset >= 0n && this.#acknowledgeOffset(batch, baseOffset);
     if (wentBack) {
-      this.logCut(index);
+      this.#logCut(index);
       this.#effects.logWentBack();
     } else {
       if (attempt.connection === lane.connection) {
@@ -205,7 +205,7 @@ export class PartitionSequencer {
    * The leader's log is not the one that this producer wrote to. So it may have a batch without the ones before it: each of the
    * first `count` batches is stored only when an answer to itself says so.
    */
-  logCut(count = this.numbered.length): void {
+  #logCut(count = this.numbered.length): void {
     this.#gateLane = null;
     for (let index = 0; index < count; index++) this.numbered[index]!.answersForItself = true;
   }
@@ -213,7 +213,7 @@ export class PartitionSequencer {
   /** The topic was deleted, and made again under its name: its offsets begin again. */
   topicRecreated(): void {
     this.#lastAcknowledgedOffset = -1n;
-    this.logCut();
+    this.#logCut();
   }
 
   /** The attempt ended without an answer that settles it; the batch is sent again under the same numbers (C3). */

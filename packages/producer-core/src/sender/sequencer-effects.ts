@@ -28,10 +28,7 @@ export function sequencerEffects(
       bumped(queue, ports, report);
       wake(queue);
     },
-    logWentBack: () => {
-      reportDataLoss(queue, ports, 'offset-went-back');
-      wake(queue);
-    },
+    logWentBack: () => reportDataLoss(queue, ports, 'offset-went-back'),
     requestIdentity: () => ports.requestIdentity(queue),
   };
 }
