@@ -7,7 +7,7 @@
  */
 import { parseArgs } from 'node:util';
 import { createProducer, createProducerPool, type ProducerHooks } from '@sendonce/producer-core';
-import { type KafkaCluster, startKafka } from '@sendonce/test-services';
+import { describedProducers, type KafkaCluster, startKafka } from '@sendonce/test-services';
 import { createKafkaTransport } from '@sendonce/transport-kafka';
 import { type BrokerHeap, brokerHeap } from './broker-heap.ts';
 
@@ -113,20 +113,6 @@ async function measure(
     p99Ms: latenciesMs[Math.floor(latenciesMs.length * 0.99)]!,
     perSecond,
   };
-}
-
-/** What the broker itself says about one partition (DescribeProducers). */
-async function describedProducers(kafka: KafkaCluster, topic: string): Promise<number> {
-  const output = await kafka.runTool('org.apache.kafka.tools.TransactionsCommand', [
-    '--bootstrap-server',
-    kafka.bootstrap[0]!,
-    'describe-producers',
-    '--topic',
-    topic,
-    '--partition',
-    '0',
-  ]);
-  return output.trim().split('\n').length - 1;
 }
 
 await using kafka = await startKafka({ brokers, jvmArgs: ['-Xms512m', '-Xmx1g', '-XX:+UseG1GC'], config: {} });

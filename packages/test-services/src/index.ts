@@ -14,6 +14,7 @@ export { type KafkaBehindProxy, startKafkaBehindProxy } from './kafka/behind-pro
 export type { BrokerState } from './kafka/broker-process.ts';
 export type { SecuredListeners } from './kafka/broker-properties.ts';
 export type { KafkaCluster, KafkaOptions, SecuredBootstrap } from './kafka/cluster.ts';
+export { describedProducers } from './kafka/described-producers.ts';
 export { rawRequest } from './kafka/raw-request.ts';
 export { startKafka } from './kafka/start-kafka.ts';
 export { createTopics, type NewTopic, readAllRecords, type StoredRecord, withAdmin } from './kafka/topics.ts';

@@ -1,5 +1,5 @@
 import { createProducer, type ProducerOptions } from '@sendonce/producer-core';
-import { type KafkaCluster, startKafka, withAdmin } from '@sendonce/test-services';
+import { describedProducers, type KafkaCluster, startKafka, withAdmin } from '@sendonce/test-services';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKafkaTransport } from '../src/index.ts';
 import { sendSteadily, until } from './steady-sending.testkit.ts';
@@ -86,16 +86,7 @@ describe('a producer that was idle', () => {
   /** Asks the broker itself, by Kafka's tool, until it knows no producer of the partition. */
   async function untilForgotten(topic: string): Promise<void> {
     await until('the producer is forgotten', async () => {
-      const told = await kafka.runTool('org.apache.kafka.tools.TransactionsCommand', [
-        '--bootstrap-server',
-        kafka.bootstrap[0]!,
-        'describe-producers',
-        '--topic',
-        topic,
-        '--partition',
-        '0',
-      ]);
-      return told.trim().split('\n').length === 1;
+      return (await describedProducers(kafka, topic)) === 0;
     });
   }
 
