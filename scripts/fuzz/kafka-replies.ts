@@ -26,19 +26,17 @@ import type { FuzzTarget } from './targets.ts';
 
 const replyBytesMax = 4096;
 const topicIdBytes = 16;
+const idOf = (byte: number): string => Buffer.alloc(topicIdBytes, byte).toString('base64url');
 const request: ProduceRequest = {
   acks: 'all',
   timeoutMs: 1_000,
   partitions: [
-    { topic: 'a', partition: 0, batch: Buffer.alloc(1) },
-    { topic: 'b', partition: 5, batch: Buffer.alloc(1) },
-    { topic: 'a', partition: 1, batch: Buffer.alloc(1) },
+    { topic: 'a', topicId: idOf(1), partition: 0, batch: Buffer.alloc(1) },
+    { topic: 'b', topicId: idOf(2), partition: 5, batch: Buffer.alloc(1) },
+    { topic: 'a', topicId: idOf(1), partition: 1, batch: Buffer.alloc(1) },
   ],
 };
-const names = new TopicNames();
-for (const [i, topic] of ['a', 'b'].entries())
-  names.learn(topic, Buffer.alloc(topicIdBytes, i + 1).toString('base64url'));
-const groups = groupByTopic(request, names);
+const groups = groupByTopic(request, new TopicNames());
 
 type Write = (writer: WireWriter, version: number, random: RandomInput) => void;
 

@@ -24,6 +24,7 @@ const resolution = 'producer-core/src/sender/resolution.ts';
 const sender = 'producer-core/src/sender/sender.ts';
 const effects = 'producer-core/src/sender/sequencer-effects.ts';
 const accumulator = 'producer-core/src/accumulator/accumulator.ts';
+const directory = 'producer-core/src/metadata/topic-directory.ts';
 const connection = 'transport-memory/src/client-connection.ts';
 
 const oneTopic: TopicPlan = {
@@ -285,6 +286,42 @@ export const brokenProducers: readonly BrokenProducer[] = [
         find: 'if (buffer !== null) this.pool.release(buffer);\n    if (chargedBytes > 0) this.pool.discharge(chargedBytes);\n    this.#memoryFreed();\n  }\n\n  #queueFor',
         replace:
           'if (chargedBytes > 0) this.pool.discharge(chargedBytes);\n    this.#memoryFreed();\n  }\n\n  #queueFor',
+      },
+    ],
+  },
+  {
+    name: 'a topic that was made again is taken for the one that was deleted',
+    rule: 'C11',
+    seedsMax: 300,
+    patches: [{ file: directory, find: 'if (!isAnother) return;', replace: 'return;' }],
+  },
+  {
+    name: 'an answer of a topic that was deleted opens the gate to the one in its place',
+    rule: 'C7',
+    focus: { profile: 'kafka-4', faultGapsMs: { recreateTopic: 300, delayReply: 100, loseRequest: 100 } },
+    seedsMax: 2000,
+    patches: [
+      {
+        file: sequencer,
+        find: 'if (!attempt.ofFormerTopic) this.#leaderHas(',
+        replace: 'this.#leaderHas(',
+      },
+    ],
+  },
+  {
+    name: 'a record for a partition that was added overtakes those that wait to hear of it',
+    rule: 'C14',
+    focus: {
+      faultGapsMs: { addPartitions: 500, loseRequest: 100 },
+      producer: { bufferMemory: 8192, maxRequestSize: 4096, batchSize: 1024, maxBlockMs: 5000 },
+      workload: { burstMax: 20, valueBytesMax: 400 },
+    },
+    seedsMax: 2000,
+    patches: [
+      {
+        file: accumulator,
+        find: "    if (waitsFor === 'memory') {\n      // Chosen now",
+        replace: "    if (waitsFor === 'memory' && this.#memoryWaiters.length === 0) {\n      // Chosen now",
       },
     ],
   },

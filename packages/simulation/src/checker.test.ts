@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { checkEvidence } from './checker.ts';
-import type { Evidence, PartitionEvidence } from './evidence.ts';
+import type { Evidence, FormerLife, PartitionEvidence } from './evidence.ts';
 import type { LedgerEntry, Outcome, Session } from './ledger.ts';
 import type { LoggedBatch } from './log-reader.ts';
 
-const session: Session = { id: 0, idempotence: true, settleWithinMs: 1000, frozenUntilMs: 0, crashed: false };
+const session: Session = {
+  id: 0,
+  idempotence: true,
+  settleWithinMs: 1000,
+  frozenUntilMs: 0,
+  crashed: false,
+  recreatedAtMs: new Map(),
+  suspected: new Set(),
+};
 
 function entry(id: number, outcome: Outcome | null, over: Partial<LedgerEntry> = {}): LedgerEntry {
   return {
@@ -44,6 +52,8 @@ function evidence(
     readonly session?: Partial<Session>;
     readonly mode?: Evidence['mode'];
     readonly partition?: Partial<PartitionEvidence>;
+    readonly formerLives?: readonly FormerLife[];
+    readonly topicIds?: boolean;
   } = {},
 ): Evidence {
   const notebook = batches.map((logged) => ({
@@ -68,6 +78,8 @@ function evidence(
       {
         topic: 't',
         partition: 0,
+        life: 1,
+        createdAtMs: 0,
         batches,
         replicas: [replica],
         forgotten: new Set(),
@@ -76,6 +88,8 @@ function evidence(
         ...over.partition,
       },
     ],
+    formerLives: over.formerLives ?? [],
+    topicIds: over.topicIds ?? true,
     observed: [],
   };
 }
@@ -168,5 +182,91 @@ describe('the checker', () => {
     expect(properties(evidence(good, log, { mode: 'unclean' }))).toEqual(['failed as not stored means absent']);
     const clean = evidence(good, log, { partition: { uncleanElections: 1 } });
     expect(properties(clean)).toEqual(['failed as not stored means absent']);
+  });
+});
+
+describe('the checker, of a topic that was deleted and made again', () => {
+  const recreated = { recreatedAtMs: new Map([['t', [200]]]) };
+  const made = { life: 2, createdAtMs: 200 };
+  const former = (batches: readonly LoggedBatch[]): FormerLife => ({
+    topic: 't',
+    partition: 0,
+    life: 1,
+    createdAtMs: 0,
+    deletedAtMs: 100,
+    batches,
+  });
+  const before = entry(0, acknowledged(0));
+  const after = entry(1, acknowledged(0), { sentAtMs: 300, settledAtMs: 310 });
+
+  test('finds what was acknowledged in the log that is gone, or in the one that is there, and misses it where neither had it', () => {
+    const lives = (log: readonly LoggedBatch[]) =>
+      evidence([before, after], [batch(0, 0, [1])], {
+        session: recreated,
+        partition: made,
+        formerLives: [former(log)],
+      });
+    expect(properties(lives([batch(0, 0, [0])]))).toEqual([]);
+    expect(properties(lives([]))).toEqual(['acknowledged means stored']);
+  });
+
+  test('lets a record be stored once in each when no answer came from the first, and finds one that was sent again although it had', () => {
+    const unheard = entry(0, acknowledged(0), { settledAtMs: 310 });
+    const both = (entries: readonly LedgerEntry[]) =>
+      evidence(entries, [batch(0, 0, [0])], {
+        session: recreated,
+        partition: made,
+        formerLives: [former([batch(0, 0, [0])])],
+      });
+    expect(properties(both([unheard]))).toEqual([]);
+    expect(properties(both([before]))).toEqual(['what was acknowledged is not sent to the topic made again']);
+  });
+
+  test('finds order that is not the order of the calls in either log', () => {
+    const entries = [entry(0, acknowledged(1)), entry(1, acknowledged(0))];
+    const swapped = [batch(0, 0, [1]), batch(1, 1, [0])];
+    expect(properties(evidence(entries, [], { partition: made, formerLives: [former(swapped)] }))).toEqual([
+      'acknowledged records are stored in send order',
+    ]);
+  });
+
+  test('finds a producer that went on without a word', () => {
+    const silent = evidence([before, after], [batch(0, 0, [1])], {
+      partition: made,
+      formerLives: [former([batch(0, 0, [0])])],
+    });
+    expect(properties(silent)).toEqual(['a producer that goes on in a topic made again says so']);
+  });
+
+  test('finds a record in the log that is gone although it failed as not stored, where the producer could know', () => {
+    const lied = (topicIds: boolean) =>
+      evidence([entry(0, failed('not-stored'), { settledAtMs: 300 })], [], {
+        topicIds,
+        partition: made,
+        formerLives: [former([batch(0, 0, [0])])],
+      });
+    expect(properties(lied(true))).toEqual(['failed as not stored means absent']);
+    expect(properties(lied(false))).toEqual([]);
+  });
+
+  test('by name: what was sent before the producer heard of it may be out of order, and what was sent after may not', () => {
+    const swapped = (sentAtMs: number) =>
+      evidence(
+        [
+          entry(0, acknowledged(1), { sentAtMs, settledAtMs: 300 }),
+          entry(1, acknowledged(0), { sentAtMs, settledAtMs: 300 }),
+        ],
+        [batch(0, 0, [1]), batch(1, 1, [0])],
+        { mode: 'by-name', topicIds: false, session: recreated, partition: made },
+      );
+    expect(properties(swapped(150))).toEqual([]);
+    expect(properties(swapped(250))).toEqual(['acknowledged records are stored in send order']);
+  });
+
+  test('by name: only what was acknowledged without an offset may be gone', () => {
+    const gone = (offset: number) =>
+      evidence([entry(0, acknowledged(offset))], [], { mode: 'by-name', topicIds: false, partition: made });
+    expect(properties(gone(-1))).toEqual([]);
+    expect(properties(gone(0))).toEqual(['acknowledged means stored']);
   });
 });

@@ -1,4 +1,4 @@
-import type { Evidence, PartitionEvidence, Violation } from './evidence.ts';
+import type { Evidence, FormerLife, PartitionEvidence, Violation } from './evidence.ts';
 import { entryIdOf, type LedgerEntry } from './ledger.ts';
 import { checkNotebook, checkReplicas } from './replica-checks.ts';
 
@@ -6,6 +6,9 @@ interface Place {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
+  readonly life: number;
+  readonly createdAtMs: number;
+  readonly deletedAtMs: number;
 }
 
 /**
@@ -20,6 +23,8 @@ export function checkEvidence(evidence: Evidence): Violation[] {
     checkStored(evidence, entry, places[entry.id] ?? [], violations);
   }
   checkOrder(evidence, places, violations);
+  if (evidence.topicIds) checkRecreations(evidence, places, violations);
+  for (const former of evidence.formerLives) checkOffsets(former, violations);
   for (const partition of evidence.partitions) {
     checkReportedLoss(evidence, partition, places, violations);
     checkOffsets(partition, violations);
@@ -29,15 +34,17 @@ export function checkEvidence(evidence: Evidence): Violation[] {
   return violations;
 }
 
-/** Where each entry's record is stored: once, it should be. */
-function findRecords({ entries, partitions }: Evidence, violations: Violation[]): (Place[] | undefined)[] {
+/** Where each entry's record is or was stored: once in each life of its topic, it should be. */
+function findRecords({ entries, formerLives, partitions }: Evidence, violations: Violation[]): (Place[] | undefined)[] {
   const places: (Place[] | undefined)[] = new Array(entries.length);
-  for (const { topic, partition, batches } of partitions) {
+  const present = partitions.map((each) => ({ ...each, deletedAtMs: Number.POSITIVE_INFINITY }));
+  for (const { batches, ...life } of [...formerLives, ...present]) {
+    const { topic } = life;
     for (const { baseOffset, values } of batches) {
       for (const [index, value] of values.entries()) {
         const id = entryIdOf(value);
         const entry = entries[id];
-        const place = { topic, partition, offset: baseOffset + index };
+        const place = { ...life, offset: baseOffset + index };
         if (entry === undefined || entry.value !== value || entry.topic !== topic) {
           violations.push({
             property: 'nothing is stored that was not sent',
@@ -88,22 +95,30 @@ function checkStored(evidence: Evidence, entry: LedgerEntry, places: readonly Pl
     violations.push({ property, message: `${describe(entry)} ${problem}; stored at ${stored}`, entryId: entry.id });
   };
   const { idempotence } = evidence.sessions[entry.session]!;
-  if (places.length > 1 && idempotence) report('nothing is stored twice', 'is stored more than once');
+  const lives = places.filter((place) => !isUnguarded(evidence, entry, place)).map(({ life }) => life);
+  if (idempotence && new Set(lives).size < lives.length) report('nothing is stored twice', 'is stored more than once');
   if (outcome === null) return;
   if (outcome.kind === 'failed') {
-    if (outcome.fate === 'not-stored' && places.some((place) => !mayHaveComeBack(evidence, place))) {
+    const isThere = (place: Place): boolean =>
+      !mayHaveComeBack(evidence, place) && !mayBeForgotten(evidence, entry, place);
+    if (outcome.fate === 'not-stored' && places.some(isThere)) {
       report('failed as not stored means absent', `failed as not stored (${outcome.code})`);
     }
     return;
   }
   if (places.length === 0) {
     // What an unclean election lost is counted per partition.
-    if (evidence.mode === 'clean') report('acknowledged means stored', 'was acknowledged');
+    if (evidence.mode === 'clean' || (evidence.mode === 'by-name' && outcome.offset >= 0))
+      report('acknowledged means stored', 'was acknowledged');
     return;
+  }
+  const cameBack = places.some(({ createdAtMs }) => createdAtMs > entry.settledAtMs);
+  if (evidence.topicIds && cameBack) {
+    report('what was acknowledged is not sent to the topic made again', `was acknowledged at ${entry.settledAtMs} ms`);
   }
   if (outcome.offset < 0) return;
   const isThere = places.some(({ partition, offset }) => partition === outcome.partition && offset === outcome.offset);
-  if (!isThere && evidence.mode === 'clean') {
+  if (!isThere && evidence.mode !== 'unclean') {
     report(
       'acknowledged means stored at the offset of the answer',
       `was acknowledged at ${outcome.partition}:${outcome.offset}`,
@@ -113,35 +128,83 @@ function checkStored(evidence: Evidence, entry: LedgerEntry, places: readonly Pl
 
 /** A leader that did not have the record said so truly; then a replica that had it was elected, uncleanly again, and its log is the log. */
 function mayHaveComeBack({ mode, partitions }: Evidence, place: Place): boolean {
-  if (mode === 'clean') return false;
+  if (mode !== 'unclean') return false;
   return partitions.some(
     ({ topic, partition, uncleanElections }) =>
       topic === place.topic && partition === place.partition && uncleanElections > 0,
   );
 }
 
-/** Acknowledged records of one session and one partition lie in the order of the calls. */
+/** Where nothing says that another topic has taken the name, what is said about a record is said of the log that is there. */
+function mayBeForgotten({ topicIds }: Evidence, { settledAtMs }: LedgerEntry, { deletedAtMs }: Place): boolean {
+  return !topicIds && deletedAtMs <= settledAtMs;
+}
+
+/** Acknowledged records of one session and one partition lie in the order of the calls, in each life of the topic. */
 function checkOrder(
+  evidence: Evidence,
+  places: readonly (readonly Place[] | undefined)[],
+  violations: Violation[],
+): void {
+  const { entries, sessions } = evidence;
+  const newest = new Map<string, { entry: LedgerEntry; offset: number }>();
+  for (const entry of entries) {
+    if (entry.outcome?.kind !== 'acknowledged' || !sessions[entry.session]!.idempotence) continue;
+    const seen = new Set<string>();
+    for (const place of places[entry.id] ?? []) {
+      const key = `${entry.session} ${place.topic} ${place.partition} ${place.life}`;
+      // That it is stored twice is told elsewhere.
+      if (seen.has(key) || isUnguarded(evidence, entry, place)) continue;
+      seen.add(key);
+      const before = newest.get(key);
+      if (before !== undefined && before.offset > place.offset) {
+        violations.push({
+          property: 'acknowledged records are stored in send order',
+          message: `${describe(entry)} is stored at ${describePlace(place)}, before ${describe(before.entry)} at offset ${before.offset}, which was sent earlier`,
+          entryId: entry.id,
+        });
+        continue;
+      }
+      newest.set(key, { entry, offset: place.offset });
+    }
+  }
+}
+
+/**
+ * Where requests name topics, what is on its way when one is deleted gets into the next one, in any order and perhaps twice. That ends
+ * when the producer hears of it.
+ */
+function isUnguarded(
+  { mode, sessions }: Evidence,
+  { session, sentAtMs, topic }: LedgerEntry,
+  { life, createdAtMs }: Place,
+): boolean {
+  if (mode !== 'by-name' || life === 1) return false;
+  const heardAtMs = sessions[session]!.recreatedAtMs.get(topic) ?? [];
+  return !heardAtMs.some((atMs) => createdAtMs <= atMs && atMs <= sentAtMs);
+}
+
+/** A producer whose records were acknowledged in two lives of a topic has said that it was made again. */
+function checkRecreations(
   { entries, sessions }: Evidence,
   places: readonly (readonly Place[] | undefined)[],
   violations: Violation[],
 ): void {
-  const newest = new Map<string, { entry: LedgerEntry; offset: number }>();
-  for (const entry of entries) {
-    const place = places[entry.id]?.[0];
-    if (entry.outcome?.kind !== 'acknowledged' || place === undefined || !sessions[entry.session]!.idempotence)
-      continue;
-    const key = `${entry.session} ${place.topic} ${place.partition}`;
-    const before = newest.get(key);
-    if (before !== undefined && before.offset > place.offset) {
-      violations.push({
-        property: 'acknowledged records are stored in send order',
-        message: `${describe(entry)} is stored at ${describePlace(place)}, before ${describe(before.entry)} at offset ${before.offset}, which was sent earlier`,
-        entryId: entry.id,
-      });
-      continue;
-    }
-    newest.set(key, { entry, offset: place.offset });
+  const lives = new Map<string, Set<number>>();
+  for (const { id, session, topic, outcome } of entries) {
+    const [place, other] = places[id] ?? [];
+    if (outcome?.kind !== 'acknowledged' || place === undefined || other !== undefined) continue;
+    const key = `${session} ${topic}`;
+    lives.set(key, (lives.get(key) ?? new Set()).add(place.life));
+  }
+  for (const [key, { size }] of lives) {
+    const [session, topic] = key.split(' ') as [string, string];
+    const told = sessions[Number(session)]!.recreatedAtMs.get(topic)?.length ?? 0;
+    if (told >= size - 1) continue;
+    violations.push({
+      property: 'a producer that goes on in a topic made again says so',
+      message: `session ${session} had records acknowledged in ${size} lives of ${topic}, and said ${told} times that it was made again`,
+    });
   }
 }
 
@@ -152,7 +215,7 @@ function checkReportedLoss(
   places: readonly (readonly Place[] | undefined)[],
   violations: Violation[],
 ): void {
-  if (mode === 'clean') return;
+  if (mode !== 'unclean') return;
   const missing = entries.filter(
     ({ id, topic: sentTo, outcome }) =>
       sentTo === topic &&
@@ -168,7 +231,7 @@ function checkReportedLoss(
   }
 }
 
-function checkOffsets({ topic, partition, batches }: PartitionEvidence, violations: Violation[]): void {
+function checkOffsets({ topic, partition, batches }: PartitionEvidence | FormerLife, violations: Violation[]): void {
   let expected = batches[0]?.baseOffset ?? 0;
   for (const { baseOffset, lastOffset, recordCount } of batches) {
     if (baseOffset !== expected || lastOffset !== baseOffset + recordCount - 1) {
@@ -185,6 +248,6 @@ function describe({ id, session }: LedgerEntry): string {
   return `record ${id} of session ${session}`;
 }
 
-function describePlace({ topic, partition, offset }: Place): string {
-  return `${topic}-${partition}:${offset}`;
+function describePlace({ topic, partition, offset, life }: Place): string {
+  return `${topic}-${partition}:${offset}${life === 1 ? '' : ` (life ${life})`}`;
 }

@@ -1,5 +1,5 @@
 import type { PartitionHandle } from '@sendonce/transport-memory';
-import type { PartitionEvidence, ReplicaEvidence } from './evidence.ts';
+import type { PartitionEvidence, PartitionLife, ReplicaEvidence } from './evidence.ts';
 import { type LoggedBatch, readLoggedBatch } from './log-reader.ts';
 import type { World } from './world.ts';
 
@@ -21,17 +21,15 @@ const strayMs = 5000;
 /** Everything that was ever committed to a partition, what was deleted since included. */
 export class CommittedLog {
   readonly handle: PartitionHandle;
-  readonly #topic: string;
-  readonly #partition: number;
-  readonly #world: World;
+  readonly #life: PartitionLife;
+  readonly #world: Omit<World, 'topics'>;
   /** Batches that were deleted, in offset order. */
   readonly #deleted: LoggedBatch[] = [];
 
-  constructor(world: World, topic: string, partition: number) {
+  constructor(world: Omit<World, 'topics'>, life: PartitionLife) {
     this.#world = world;
-    this.#topic = topic;
-    this.#partition = partition;
-    this.handle = world.cluster.partition(topic, partition);
+    this.#life = life;
+    this.handle = world.cluster.partition(life.topic, life.partition);
   }
 
   /**
@@ -61,6 +59,14 @@ export class CommittedLog {
     return newest !== undefined && newest.lastOffset >= lastOffset;
   }
 
+  /** What the leader has, and what was deleted. Without a leader: what any replica that may become it has. */
+  committedBatches(): LoggedBatch[] {
+    const { leader, isr } = this.handle;
+    const current = this.handle.batches(leader < 0 ? isr[0] : leader).map(decode);
+    const startOffset = current[0]?.baseOffset ?? Number.POSITIVE_INFINITY;
+    return [...this.#deleted.filter(({ lastOffset }) => lastOffset < startOffset), ...current];
+  }
+
   evidence(): PartitionEvidence {
     const { handle } = this;
     const leader = handle.leader;
@@ -74,15 +80,10 @@ export class CommittedLog {
         notebook: handle.producerState(brokerId),
       }),
     );
-    const current = (replicas.find(({ isLeader }) => isLeader) ?? replicas[0]!).batches;
     const { forgotten, reportedLost, uncleanElections } = this.#fromEvents();
     return {
-      topic: this.#topic,
-      partition: this.#partition,
-      batches: [
-        ...this.#deleted.filter(({ lastOffset }) => lastOffset < (current[0]?.baseOffset ?? Number.POSITIVE_INFINITY)),
-        ...current,
-      ],
+      ...this.#life,
+      batches: this.committedBatches(),
       replicas,
       forgotten,
       reportedLost,
@@ -95,7 +96,8 @@ export class CommittedLog {
     let reportedLost = 0;
     let uncleanElections = 0;
     for (const event of this.#world.cluster.events) {
-      if (!('topic' in event) || event.topic !== this.#topic || event.partition !== this.#partition) continue;
+      if (!('partition' in event)) continue;
+      if (event.topic !== this.#life.topic || event.partition !== this.#life.partition) continue;
       if (event.type === 'producer-forgotten') forgotten.add(event.producerId);
       if (event.type !== 'unclean-election') continue;
       reportedLost += event.recordsLost;

@@ -1,5 +1,6 @@
 import type { LedgerEntry, Session } from './ledger.ts';
 import type { LoggedBatch } from './log-reader.ts';
+import type { Mode } from './plan.ts';
 
 /** What a replica remembers of one producer id, as the cluster shows it. */
 export interface NotebookEntry {
@@ -23,9 +24,22 @@ export interface ReplicaEvidence {
   readonly notebook: readonly NotebookEntry[];
 }
 
-export interface PartitionEvidence {
+/** A partition of a topic that may be deleted and made again. */
+export interface PartitionLife {
   readonly topic: string;
   readonly partition: number;
+  /** Counts how often the topic was made. */
+  readonly life: number;
+  readonly createdAtMs: number;
+}
+
+/** What a partition's log had held when its topic was deleted. */
+export interface FormerLife extends PartitionLife {
+  readonly deletedAtMs: number;
+  readonly batches: readonly LoggedBatch[];
+}
+
+export interface PartitionEvidence extends PartitionLife {
   /**
    * Every batch that was ever committed, those that were deleted since included, in offset order. After an unclean election:
    * what survived.
@@ -41,10 +55,13 @@ export interface PartitionEvidence {
 
 /** Everything that a run leaves for the checker. */
 export interface Evidence {
-  readonly mode: 'clean' | 'unclean';
+  readonly mode: Mode;
   readonly entries: readonly LedgerEntry[];
   readonly sessions: readonly Session[];
   readonly partitions: readonly PartitionEvidence[];
+  readonly formerLives: readonly FormerLife[];
+  /** Whether requests say by id for which of a topic's lives they are. */
+  readonly topicIds: boolean;
   /** What was seen on the wire, and errors that nobody handled. */
   readonly observed: readonly Violation[];
 }

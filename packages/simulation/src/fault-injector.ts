@@ -7,6 +7,9 @@ import { pause, type World } from './world.ts';
 
 export const replyDelayMaxMs = 3000;
 
+/** Topics don't grow beyond that: what a fault does shows with a few. */
+const partitionsMax = 6;
+
 /** What a broker may answer for a batch that it did not append. */
 const answersBefore: readonly number[] = Object.values<number>(code)
   .filter((errorCode) => {
@@ -53,16 +56,16 @@ const answersToInitProducerId = [
 /** Lets faults strike at random until it is told to stop. */
 export class FaultInjector {
   readonly #world: World;
-  readonly #logs: readonly CommittedLog[];
   readonly #brokerIds: readonly number[];
   /** Brokers that a fault holds down, and that the same fault brings back. */
   readonly #down = new Set<number>();
+  /** Topics that a fault deleted, and that the same fault makes again, with so many partitions. */
+  readonly #unmade = new Map<string, number>();
   #delay: ArmedFault | null = null;
   #isOver = false;
 
-  constructor(world: World, logs: readonly CommittedLog[]) {
+  constructor(world: World) {
     this.#world = world;
-    this.#logs = logs;
     this.#brokerIds = Array.from({ length: world.plan.cluster.brokers }, (_, index) => index + 1);
   }
 
@@ -80,8 +83,9 @@ export class FaultInjector {
     this.mend();
   }
 
-  /** Every broker runs. */
+  /** Every broker runs, and every topic is there that is to be there. */
   mend(): void {
+    for (const topic of [...this.#unmade.keys()]) this.#makeAgain(topic);
     for (const brokerId of this.#brokerIds) this.#bringUp(brokerId);
   }
 
@@ -149,16 +153,16 @@ export class FaultInjector {
         this.#moveLeader(dice);
         return;
       case 'loseSnapshots':
-        this.#log(dice).handle.loseSnapshots();
+        this.#log(dice)?.handle.loseSnapshots();
         return;
       case 'damageSnapshots':
-        this.#log(dice).handle.damageSnapshots();
+        this.#log(dice)?.handle.damageSnapshots();
         return;
       case 'deleteRecords':
-        this.#log(dice).deleteOldRecords();
+        this.#log(dice)?.deleteOldRecords();
         return;
       case 'expireProducers':
-        this.#log(dice).handle.expireProducers();
+        this.#log(dice)?.handle.expireProducers();
         return;
       case 'restartController':
         cluster.restartController();
@@ -171,6 +175,13 @@ export class FaultInjector {
         return;
       case 'uncleanElection':
         return this.#electUnclean(dice);
+      case 'addPartitions':
+        this.#addPartitions(dice);
+        return;
+      case 'recreateTopic':
+        return this.#recreateTopic(dice);
+      case 'deleteTopic':
+        this.#deleteTopic();
     }
   }
 
@@ -182,8 +193,10 @@ export class FaultInjector {
     };
   }
 
-  #log(dice: Dice): CommittedLog {
-    return dice.pick(this.#logs);
+  /** Undefined while no topic exists. */
+  #log(dice: Dice): CommittedLog | undefined {
+    const { logs } = this.#world.topics;
+    return logs.length === 0 ? undefined : dice.pick(logs);
   }
 
   #refuse(dice: Dice): void {
@@ -230,15 +243,52 @@ export class FaultInjector {
 
   #moveLeader(dice: Dice): void {
     const { cluster } = this.#world;
-    const { handle } = this.#log(dice);
+    const handle = this.#log(dice)?.handle;
+    if (handle === undefined) return;
     const candidates = handle.isr.filter((id) => id !== handle.leader && cluster.broker(id).state === 'running');
     if (candidates.length > 0) handle.moveLeader(dice.pick(candidates));
+  }
+
+  #addPartitions(dice: Dice): void {
+    const { topics } = this.#world;
+    if (topics.names.length === 0) return;
+    const topic = dice.pick(topics.names);
+    const partitions = topics.partitionsOf(topic) + dice.int(1, 2);
+    if (partitions <= partitionsMax) topics.grow(topic, partitions);
+  }
+
+  /** As many partitions, fewer or more, at once or after a time in which the topic does not exist. */
+  async #recreateTopic(dice: Dice): Promise<void> {
+    const { topics } = this.#world;
+    if (topics.names.length === 0) return;
+    const topic = dice.pick(topics.names);
+    const before = topics.partitionsOf(topic);
+    this.#unmade.set(topic, dice.pick([before, before, dice.int(1, partitionsMax)]));
+    topics.delete(topic);
+    const goneMs = dice.pick([0, dice.scale(1, 50), dice.scale(10, 3000)]);
+    if (goneMs > 0) await pause(this.#world, goneMs);
+    this.#makeAgain(topic);
+  }
+
+  #makeAgain(topic: string): void {
+    const partitions = this.#unmade.get(topic);
+    if (partitions === undefined) return;
+    this.#unmade.delete(topic);
+    this.#world.topics.create(topic, partitions);
+  }
+
+  /** For good, and only one: the others must not notice. */
+  #deleteTopic(): void {
+    const { plan, topics } = this.#world;
+    const doomed = plan.cluster.topics.at(-1)!.name;
+    if (topics.partitionsOf(doomed) > 0) topics.delete(doomed);
   }
 
   /** Cuts a follower off, lets the others go on and die, and makes the follower lead with what it has. */
   async #electUnclean(dice: Dice): Promise<void> {
     const { cluster, coverage } = this.#world;
-    const { handle } = this.#log(dice);
+    const handle = this.#log(dice)?.handle;
+    if (handle === undefined) return;
     const behind = dice.pick(handle.replicas.filter((id) => id !== handle.leader));
     if (behind === undefined) return;
     const others = handle.replicas.filter((id) => id !== behind);

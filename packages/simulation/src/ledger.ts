@@ -29,6 +29,10 @@ export interface Session {
   frozenUntilMs: number;
   /** Its process died: what it had pending nobody will hear of. */
   crashed: boolean;
+  /** When its producer said of a topic that it was made again. */
+  readonly recreatedAtMs: Map<string, number[]>;
+  /** Topics of which its producer suspected a loss. */
+  readonly suspected: Set<string>;
 }
 
 /** What was asked of the producers and what they answered: kept by the callers, as an application would see it. */
@@ -45,7 +49,15 @@ export class Ledger {
   }
 
   openSession(idempotence: boolean, settleWithinMs: number): Session {
-    const session = { id: this.sessions.length, idempotence, settleWithinMs, frozenUntilMs: 0, crashed: false };
+    const session: Session = {
+      id: this.sessions.length,
+      idempotence,
+      settleWithinMs,
+      frozenUntilMs: 0,
+      crashed: false,
+      recreatedAtMs: new Map(),
+      suspected: new Set(),
+    };
     this.sessions.push(session);
     return session;
   }

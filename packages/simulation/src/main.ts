@@ -10,7 +10,8 @@ const usage = `npm run sim -- [options]
   --seed N             only this one; its story too when it fails
   --trace              with --seed: its story in any case
   --profile NAME       tutorial or kafka-4 (default: drawn from the seed)
-  --mode NAME          clean (default), or unclean: replicas that are behind may lead
+  --mode NAME          clean (default); unclean: replicas that are behind may lead; by-name: topics made
+                       again, and requests that say their names only
   --failures N         stop after so many failing seeds (default 10)`;
 
 function wholeNumber(name: string, given: string): number {
@@ -74,7 +75,7 @@ async function main(): Promise<boolean> {
     console.log(usage);
     return true;
   }
-  const mode = oneOf('mode', values.mode, ['clean', 'unclean']);
+  const mode = oneOf('mode', values.mode, ['clean', 'unclean', 'by-name']);
   const profile = values.profile === undefined ? undefined : oneOf('profile', values.profile, ['tutorial', 'kafka-4']);
   if (values.seed !== undefined) return await replay(wholeNumber('seed', values.seed), mode, profile, values.trace);
   return await runMany(

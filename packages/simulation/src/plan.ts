@@ -4,8 +4,10 @@ import { Dice } from './dice.ts';
 /**
  * - `clean`: faults that Kafka survives without losing what it acknowledged. Every promise holds.
  * - `unclean`: replicas that were not in sync may be elected. Acknowledged records may be lost, and must be reported as lost.
+ * - `by-name`: topics are deleted and made again, and requests name them, as before Kafka 4.1: what is on its way to the former one gets
+ *   into the new one.
  */
-export type Mode = 'clean' | 'unclean';
+export type Mode = 'clean' | 'unclean' | 'by-name';
 export type ProfileName = 'tutorial' | 'kafka-4';
 
 export interface TopicPlan {
@@ -25,6 +27,7 @@ export interface DelayPlan {
 
 export interface ClusterPlan {
   readonly profile: ProfileName;
+  readonly topicIds: boolean;
   readonly brokers: number;
   readonly topics: readonly TopicPlan[];
   readonly latencyMs: DelayPlan;
@@ -94,9 +97,18 @@ export const faultKinds = [
   'slowProducerIds',
   'wallClock',
   'uncleanElection',
+  'addPartitions',
+  'recreateTopic',
+  'deleteTopic',
 ] as const;
 
 export type FaultKind = (typeof faultKinds)[number];
+
+/** An unclean election makes all weaker that is said of a topic's end. */
+export function happensIn(kind: FaultKind, mode: Mode): boolean {
+  if (kind === 'uncleanElection') return mode === 'unclean';
+  return mode !== 'unclean' || (kind !== 'recreateTopic' && kind !== 'deleteTopic');
+}
 
 export interface Plan {
   readonly seed: number;
@@ -133,7 +145,8 @@ export function planOf(seed: number, mode: Mode, focus: Focus = {}): Plan {
   const dice = new Dice(() => stream.random());
   const workloads = Array.from({ length: dice.pick([1, 1, 1, 2, 3]) }, () => focusWorkload(planWorkload(dice), focus));
   const deliveryTimeoutMaxMs = Math.max(...workloads.map(({ producer }) => producer.deliveryTimeoutMs));
-  const drawn = { ...planCluster(dice, mode, deliveryTimeoutMaxMs, focus.profile), ...focus.cluster };
+  const profile = mode === 'by-name' ? 'kafka-4' : focus.profile;
+  const drawn = { ...planCluster(dice, mode, deliveryTimeoutMaxMs, profile), ...focus.cluster };
   const drawnGapsMs = planFaults(dice, mode, drawn);
   const faultGapsMs = focus.faultGapsMs ?? drawnGapsMs;
   // A copy of a delayed request comes twice as late: within the second that rule C9 waits.
@@ -170,6 +183,7 @@ function planCluster(
   const expires = dice.chance(0.3);
   return {
     profile: profile ?? drawn,
+    topicIds: mode !== 'by-name' && (profile ?? drawn) === 'kafka-4',
     brokers,
     topics: Array.from({ length: dice.pick([1, 1, 2]) }, (_, index) => planTopic(dice, brokers, `topic-${index}`)),
     latencyMs: planDelay(dice, 30),
@@ -242,14 +256,24 @@ function planWorkload(dice: Dice): WorkloadPlan {
   };
 }
 
-function planFaults(dice: Dice, mode: Mode, { brokers }: ClusterPlan): Plan['faultGapsMs'] {
+/** Faults that end much of what goes on: seldom enough that something does. */
+const chances: Readonly<Partial<Record<FaultKind, number>>> = {
+  uncleanElection: 1,
+  recreateTopic: 0.15,
+  deleteTopic: 0.5,
+};
+const slowKinds: readonly FaultKind[] = ['addPartitions', 'recreateTopic', 'deleteTopic'];
+
+function planFaults(dice: Dice, mode: Mode, { brokers, topics }: ClusterPlan): Plan['faultGapsMs'] {
   const gaps: Partial<Record<FaultKind, number>> = {};
   for (const kind of faultKinds) {
     const gapMs = dice.scale(50, 3000);
-    if (!dice.chance(kind === 'uncleanElection' ? 1 : 0.3)) continue;
-    if (kind === 'uncleanElection' && mode === 'clean') continue;
+    const isDrawn = dice.chance(chances[kind] ?? 0.3);
+    if (!isDrawn && !(kind === 'recreateTopic' && mode === 'by-name')) continue;
+    if (!happensIn(kind, mode)) continue;
     if (kind === 'moveLeader' && brokers === 1) continue;
-    gaps[kind] = gapMs;
+    if (kind === 'deleteTopic' && topics.length === 1) continue;
+    gaps[kind] = slowKinds.includes(kind) ? 4 * gapMs : gapMs;
   }
   // See `withoutRefusals`.
   if (gaps.refuseBefore !== undefined) delete gaps.duplicate;

@@ -17,6 +17,7 @@ export async function finishSessions(world: World, workloads: readonly Workload[
 async function finish(world: World, session: ProducerSession): Promise<void> {
   if (!session.isOver) {
     await probe(world, session);
+    await probeGone(world, session);
     await endsInTime(world, 'flush', session, session.producer.flush());
     await quiesce(world, session);
     checkIdle(world, session, 'once everything is settled a producer holds no memory and waits for nothing');
@@ -34,8 +35,8 @@ async function finish(world: World, session: ProducerSession): Promise<void> {
 const probesMax = 3;
 
 async function probe(world: World, session: ProducerSession): Promise<void> {
-  for (const { name, partitions } of world.plan.cluster.topics) {
-    for (let partition = 0; partition < partitions; partition++) {
+  for (const name of world.topics.names) {
+    for (let partition = 0; partition < world.topics.partitionsOf(name); partition++) {
       const failures: string[] = [];
       while (failures.length < probesMax) {
         const failure = await probeOnce(world, session, name, partition);
@@ -49,6 +50,29 @@ async function probe(world: World, session: ProducerSession): Promise<void> {
         message: `${session.name}, ${name}-${partition}: ${failures.join(', ')}`,
       });
     }
+  }
+}
+
+/** A record for a topic that is gone fails, and holds up no other meanwhile. */
+async function probeGone(world: World, session: ProducerSession): Promise<void> {
+  const [there] = world.topics.names;
+  for (const { name } of world.plan.cluster.topics) {
+    if (there === undefined || world.topics.partitionsOf(name) > 0) continue;
+    const gone = probeOnce(world, session, name, 0);
+    const sentAtMs = world.runtime.monotonicMs();
+    const failure = await probeOnce(world, session, there, 0);
+    const tookMs = world.runtime.monotonicMs() - sentAtMs;
+    if (failure !== null || tookMs > session.plan.requestTimeoutMs) {
+      world.report({
+        property: 'a topic that is gone holds up no other',
+        message: `${session.name}, ${there}-0: ${failure ?? 'acknowledged'} after ${tookMs} ms`,
+      });
+    }
+    if ((await gone) !== null) continue;
+    world.report({
+      property: 'what is sent to a topic that is gone is not acknowledged',
+      message: `${session.name}, ${name}: acknowledged`,
+    });
   }
 }
 

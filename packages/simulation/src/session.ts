@@ -70,7 +70,7 @@ export class ProducerSession {
         producerIdExpirationMs: world.plan.cluster.producerIdExpirationMs,
         compression: compresses ? slowGzip(process.runtime) : 'none',
         logger: quiet,
-        hooks: combineHooks({ onEvent: (event) => noteEvent(world, name, event) }, world.hooksFor(session)),
+        hooks: combineHooks({ onEvent: (event) => noteEvent(world, session, event) }, world.hooksFor(session)),
       });
       trace.note(name, () => `ready, ${JSON.stringify(plan)}`);
       return new ProducerSession(world, plan, session, process, transport, producer);
@@ -204,12 +204,17 @@ function withFirstEpoch(transport: Transport, firstEpoch: number, { coverage }: 
   };
 }
 
-function noteEvent({ coverage, trace }: World, name: string, event: ProducerEvent): void {
+function noteEvent({ coverage, runtime, trace }: World, session: Session, event: ProducerEvent): void {
   // Counted over the life of the process, so that it says nothing of the seed.
   if (event.type === 'producer-churn') return;
   const trigger = 'trigger' in event ? ` (${event.trigger})` : '';
   coverage.add(`event: ${event.type}${trigger}`);
-  trace.note(name, () => {
+  if (event.type === 'topic-recreated') {
+    const earlier = session.recreatedAtMs.get(event.topic) ?? [];
+    session.recreatedAtMs.set(event.topic, [...earlier, runtime.monotonicMs()]);
+  }
+  if (event.type === 'data-loss-suspected') session.suspected.add(event.topic);
+  trace.note(`session ${session.id}`, () => {
     const details = Object.entries(event).filter(([key]) => key !== 'type' && key !== 'error');
     return `event ${event.type} ${details.map(([key, value]) => `${key} ${String(value)}`).join(', ')}`;
   });

@@ -121,7 +121,7 @@ export class Workload {
     const addressing = this.#addressing === 'mixed' ? this.#dice.pick(addressings.slice(0, 4)) : this.#addressing;
     if (addressing === 'none') return { topic, value };
     if (addressing === 'key') return { topic, value, key: `key ${this.#dice.int(0, 9)}` };
-    const { partitions } = this.#world.plan.cluster.topics.find(({ name }) => name === topic)!;
+    const partitions = Math.max(1, this.#world.topics.partitionsOf(topic));
     return { topic, value, partition: this.#dice.int(0, partitions - 1) };
   }
 

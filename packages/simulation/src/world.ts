@@ -5,6 +5,7 @@ import type { Coverage } from './coverage.ts';
 import type { Violation } from './evidence.ts';
 import type { Ledger, Session } from './ledger.ts';
 import type { Plan } from './plan.ts';
+import type { TopicLives } from './topic-lives.ts';
 import type { Trace } from './trace.ts';
 
 /** What the parts of one run share. */
@@ -12,6 +13,7 @@ export interface World {
   readonly plan: Plan;
   readonly runtime: SimulatedRuntime;
   readonly cluster: MemoryCluster;
+  readonly topics: TopicLives;
   readonly ledger: Ledger;
   readonly coverage: Coverage;
   readonly trace: Trace;

@@ -83,7 +83,6 @@ export class KafkaTransport implements Transport {
       (resolve, reject) => new MetadataCall(request, resolve, reject),
     );
     this.#learnBrokers(reply.brokers);
-    for (const { topic, topicId } of reply.topics) this.#names.learn(topic, topicId);
     await this.#controlLinks.prune();
     return { brokers: reply.brokers, topics: reply.topics };
   }

@@ -29,6 +29,7 @@ export function batchOf({
 
 export interface TestProduce extends TestBatch, Partial<Pick<ProduceRequest, 'acks' | 'timeoutMs'>> {
   readonly topic?: string;
+  readonly topicId?: string;
   readonly partition?: number;
   readonly broker?: number;
 }
@@ -36,9 +37,9 @@ export interface TestProduce extends TestBatch, Partial<Pick<ProduceRequest, 'ac
 /** Sends one batch, and gives its partition's result. */
 export async function produceOne(
   transport: Transport,
-  { topic = 'payments', partition = 0, broker = 1, acks = 'all', timeoutMs = 1_000, ...batch }: TestProduce,
+  { topic = 'payments', topicId, partition = 0, broker = 1, acks = 'all', timeoutMs = 1_000, ...batch }: TestProduce,
 ): Promise<PartitionResult> {
-  const partitions = [{ topic, partition, batch: batchOf(batch) }];
+  const partitions = [{ topic, topicId, partition, batch: batchOf(batch) }];
   const [result] = await transport.produce(broker, { acks, timeoutMs, partitions });
   return result!;
 }

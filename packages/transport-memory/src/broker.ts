@@ -16,7 +16,7 @@ import { requestFields } from './requests.ts';
 
 export type BrokerState = 'running' | 'paused' | 'killed';
 
-const unknownTopicOrPartition = protocolErrorCodes.UNKNOWN_TOPIC_OR_PARTITION;
+const { UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION } = protocolErrorCodes;
 
 /** One broker: a process that can be killed, frozen and started again, its connections, and what it answers. */
 export class Broker implements BrokerProcess {
@@ -195,7 +195,7 @@ export class Broker implements BrokerProcess {
     let left = partitions.length;
     if (left === 0) done(results);
     for (let index = 0; index < partitions.length; index++) {
-      const { topic, partition, batch } = partitions[index]!;
+      const { topic, topicId, partition, batch } = partitions[index]!;
       const settle = (result: PartitionResult): void => {
         results[index] = result;
         if (--left === 0) done(results);
@@ -212,7 +212,9 @@ export class Broker implements BrokerProcess {
             (result: PartitionResult) =>
               settle(result.errorCode === 0 ? this.#inject(injected, { topic, partition }) : result);
       const found = this.#controller.partition(topic, partition);
-      if (found === undefined) answer(refusedResult({ topic, partition }, unknownTopicOrPartition));
+      if (this.#controller.isOtherTopic(topic, topicId)) {
+        answer(refusedResult({ topic, partition }, UNKNOWN_TOPIC_ID));
+      } else if (found === undefined) answer(refusedResult({ topic, partition }, UNKNOWN_TOPIC_OR_PARTITION));
       else found.produce(this.brokerId, batch, acks, timeoutMs, answer);
     }
   }

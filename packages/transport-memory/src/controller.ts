@@ -67,6 +67,11 @@ export class Controller {
     return [...this.#topics.keys()];
   }
 
+  /** Whether a request that gives this id means another topic than the one that has the name now, or one that is gone. */
+  isOtherTopic(topic: string, topicId: string | undefined): boolean {
+    return this.#settings.topicIds && topicId !== undefined && this.#topics.get(topic)?.topicId !== topicId;
+  }
+
   partition(topic: string, partition: number): Partition | undefined {
     return this.#topics.get(topic)?.partitions[partition];
   }
@@ -194,16 +199,18 @@ export class Controller {
   /** @throws {ConfigError} when the topic exists, or an option is wrong. */
   createTopic(name: string, options: TopicOptions = {}): void {
     if (this.#topics.has(name)) throw new ConfigError(`topic "${name}" exists already`, ['topic']);
-    this.addTopic(name, readTopicOptions(name, options, this.#settings));
+    const { topicId, partitions } = this.addTopic(name, readTopicOptions(name, options, this.#settings));
+    this.#events.record({ type: 'topic-created', topic: name, topicId, partitions: partitions.length });
   }
 
-  addTopic(name: string, options: Topic): void {
+  addTopic(name: string, options: Topic): TopicEntry {
     const topicId = Buffer.from(
       Array.from({ length: topicIdBytes }, () => Math.floor(this.#settings.runtime.random() * 256)),
     ).toString('base64url');
     const entry: TopicEntry = { topicId, options, partitions: [] };
     this.#topics.set(name, entry);
     this.#growTo(name, entry, options.partitions);
+    return entry;
   }
 
   /** @throws {ConfigError} when there is no such topic, or it has as many partitions already. */
@@ -216,13 +223,15 @@ export class Controller {
       );
     }
     this.#growTo(name, entry, partitions);
+    this.#events.record({ type: 'partitions-added', topic: name, partitions });
   }
 
   /** Its records, and what its partitions know of producers, are gone. A topic made again under the name has another id. */
   deleteTopic(name: string): void {
-    const { partitions } = this.#topicOrThrow(name);
+    const { topicId, partitions } = this.#topicOrThrow(name);
     this.#topics.delete(name);
-    for (const partition of partitions) partition.decide(elect(partition.leadership, noLeader));
+    this.#events.record({ type: 'topic-deleted', topic: name, topicId });
+    for (const partition of partitions) partition.end();
   }
 
   #topicOrThrow(name: string): TopicEntry {

@@ -46,6 +46,9 @@ export type ClusterEventBody =
   | { readonly type: 'broker-fenced'; readonly brokerId: number }
   | { readonly type: 'producer-id-block'; readonly brokerId: number; readonly firstId: bigint; readonly size: number }
   | { readonly type: 'controller-restarted' }
+  | { readonly type: 'topic-created'; readonly topic: string; readonly topicId: string; readonly partitions: number }
+  | { readonly type: 'topic-deleted'; readonly topic: string; readonly topicId: string }
+  | { readonly type: 'partitions-added'; readonly topic: string; readonly partitions: number }
   // Partitions.
   | ({ readonly type: 'leader-elected'; readonly leader: number; readonly leaderEpoch: number } & OfPartition)
   | ({ readonly type: 'partition-offline' } & OfPartition)

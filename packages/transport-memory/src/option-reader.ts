@@ -98,6 +98,9 @@ export function oneOf<const T extends string>(choices: readonly T[], byDefault: 
   };
 }
 
+export const flag: FieldReader<boolean> = (given, field) =>
+  typeof given === 'boolean' ? given : fail(field, 'true or false', given);
+
 export const text: FieldReader<string> = (given, field) =>
   typeof given === 'string' && given !== '' ? given : fail(field, 'a string that is not empty', given);
 

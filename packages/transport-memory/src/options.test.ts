@@ -14,6 +14,7 @@ describe('createMemoryCluster', () => {
     [{ brokers: '3' }, 'brokers'],
     [{ brokers: Number.NaN }, 'brokers'],
     [{ profile: 'kafka-3' }, 'profile'],
+    [{ topicIds: 'yes' }, 'topicIds'],
     [{ runtime: {} }, 'runtime'],
     [{ seed: -1 }, 'seed'],
     [{ topics: ['payments'] }, 'topics'],
@@ -174,6 +175,72 @@ describe('topics', () => {
     await runtime.advance(50);
     cluster.deleteTopic('payments');
     expect(await runtime.runUntilSettled(sent)).toMatchObject({ errorCode: 6 });
+  });
+
+  it('nothing is acknowledged after a topic’s end, whatever its brokers had heard by then', async () => {
+    const { runtime, cluster, send } = simulateCluster({
+      brokers: 3,
+      topics: { payments: { replicationFactor: 3 } },
+      replicationDelayMs: 100,
+      metadataDelayMs: 500,
+    });
+    await runtime.advance(1_000);
+    const sent = send({ producerId: 1 });
+    await runtime.advance(50);
+    cluster.partition('payments', 0).moveLeader();
+    cluster.deleteTopic('payments');
+    cluster.createTopic('payments');
+    expect(await runtime.runUntilSettled(sent)).toMatchObject({ errorCode: 6 });
+  });
+
+  it('a request that waits at a frozen broker for a topic that is deleted meanwhile ends with its time', async () => {
+    const { runtime, cluster, send } = simulateCluster({
+      brokers: 2,
+      topics: { payments: { replicationFactor: 2 } },
+      replicationDelayMs: 100,
+    });
+    const sent = send({ producerId: 1, timeoutMs: 1_000 });
+    await runtime.advance(50);
+    cluster.broker(1).pause();
+    cluster.deleteTopic('payments');
+    cluster.broker(1).resume();
+    await expect(runtime.runUntilSettled(sent)).rejects.toThrow(/in time/);
+  });
+
+  it('with topic ids, a request for the former topic is refused, and one that names the topic is not', async () => {
+    const { runtime, cluster, transport, produce } = simulateCluster({ profile: 'kafka-4' });
+    const idNow = async () => (await runtime.runUntilSettled(transport.metadata(['payments']))).topics[0]!.topicId!;
+    const former = await idNow();
+    expect(await produce({ producerId: 1, topicId: former })).toMatchObject({ errorCode: 0 });
+    cluster.deleteTopic('payments');
+    expect(await produce({ producerId: 1, baseSequence: 1, topicId: former })).toMatchObject({ errorCode: 100 });
+    cluster.createTopic('payments');
+    expect(await produce({ producerId: 1, baseSequence: 1, topicId: former })).toMatchObject({ errorCode: 100 });
+    expect(cluster.dump('payments', 0)).toEqual([]);
+    const topicId = await idNow();
+    expect(await produce({ producerId: 1, baseSequence: 1, topicId })).toMatchObject({ errorCode: 0, baseOffset: 0n });
+    expect(await produce({ producerId: 2 })).toMatchObject({ errorCode: 0, baseOffset: 1n });
+  });
+
+  it.each([{}, { profile: 'kafka-4', topicIds: false }] as const)(
+    'without topic ids (%o) it gets into the new one',
+    async (options) => {
+      const { runtime, cluster, transport, produce } = simulateCluster(options);
+      const { topics } = await runtime.runUntilSettled(transport.metadata(['payments']));
+      cluster.deleteTopic('payments');
+      cluster.createTopic('payments');
+      expect(await produce({ producerId: 1, topicId: topics[0]!.topicId! })).toMatchObject({ errorCode: 0 });
+    },
+  );
+
+  it('what becomes of topics is told', () => {
+    const { cluster, eventsOf } = simulateCluster({ topics: {} });
+    cluster.createTopic('refunds', { partitions: 2 });
+    cluster.addPartitions('refunds', 3);
+    cluster.deleteTopic('refunds');
+    expect(eventsOf('topic-created')).toMatchObject([{ topic: 'refunds', partitions: 2 }]);
+    expect(eventsOf('partitions-added')).toMatchObject([{ topic: 'refunds', partitions: 3 }]);
+    expect(eventsOf('topic-deleted')).toMatchObject([{ topic: 'refunds' }]);
   });
 
   it('M3: a topic’s own limit on the size of batches holds', async () => {

@@ -7,6 +7,7 @@ import {
   delay,
   type FieldReader,
   fail,
+  flag,
   isPlainObject,
   limit,
   oneOf,
@@ -50,6 +51,11 @@ export interface MemoryClusterOptions {
    * 4.1 answer.
    */
   readonly profile?: Profile;
+  /**
+   * Whether produce requests name topics by the ids that the client knows, as with Kafka from 4.1 on: what is on its way to a topic that
+   * was deleted and made again is refused then (UNKNOWN_TOPIC_ID), and does not get into the new one. Default: with profile `kafka-4`.
+   */
+  readonly topicIds?: boolean;
   /** Idle time after which a partition forgets a producer (M5). Default a day. */
   readonly producerIdExpirationMs?: number;
   /** How often brokers look for producers to forget. Default ten minutes. */
@@ -86,6 +92,7 @@ export interface ClusterSettings {
   readonly topics: ReadonlyMap<string, Topic>;
   readonly runtime: Runtime;
   readonly profile: Profile;
+  readonly topicIds: boolean;
   readonly producerIdExpirationMs: number;
   readonly producerIdExpirationCheckMs: number;
   readonly producerIdBlockSize: number;
@@ -119,6 +126,7 @@ export function readClusterOptions(given: unknown): ClusterSettings {
       runtime: readRuntime,
       seed: optional(wholeNumber(0)),
       profile: oneOf(['tutorial', 'kafka-4'], 'tutorial'),
+      topicIds: optional(flag),
       producerIdExpirationMs: wholeNumber(dayMs, { min: 1 }),
       producerIdExpirationCheckMs: wholeNumber(600_000, { min: 1 }),
       producerIdBlockSize: wholeNumber(1000, { min: 1, max: int32Max }),
@@ -134,6 +142,7 @@ export function readClusterOptions(given: unknown): ClusterSettings {
     });
   const settings = {
     ...rest,
+    topicIds: rest.topicIds ?? rest.profile === 'kafka-4',
     runtime: seed === undefined ? runtime : withSeed(runtime, seed),
     producerIdBlockDelay: producerIdBlockDelayMs,
     latency: latencyMs,

@@ -3,7 +3,7 @@ import { type Acks, type PartitionResult, protocolErrorCodes, type Runtime } fro
 import { type DelayRange, drawDelayMs } from './delay-line.ts';
 import type { EventLog } from './events.ts';
 import { type AppendOutcome, appendAsLeader, type LeaderAppendOptions } from './leader-append.ts';
-import type { Leadership } from './leadership.ts';
+import { elect, type Leadership, noLeader } from './leadership.ts';
 import type { RetentionLimits } from './partition-log.ts';
 import type { AckEnd, PartitionMember } from './partition-member.ts';
 import { copyFromLeader, truncateToLeader } from './replication.ts';
@@ -263,6 +263,15 @@ export class Partition {
       if (batch.lastOffset < highWatermark && !kept.has(batch)) missing += batch.header.recordCount;
     }
     return missing;
+  }
+
+  /** The topic was deleted: from now on nothing is stored, copied or acknowledged. A frozen broker can't answer who waits for it. */
+  end(): void {
+    this.#leadership = elect(this.#leadership, noLeader);
+    for (const member of this.members) {
+      member.view = this.#leadership;
+      if (member.process.isRunning) member.loseLeadership();
+    }
   }
 
   // ---- records that go

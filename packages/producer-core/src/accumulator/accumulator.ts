@@ -125,16 +125,14 @@ export class Accumulator {
     if (record.timestamp !== undefined) reportOldTimestamp(topic, record.timestamp, this.#options, this.#observer);
     let waitsFor: 'topic' | 'memory' = topic.partitions.length === 0 || topic.isAdmitting ? 'topic' : 'memory';
     let partition = -1;
-    if (waitsFor === 'memory' && this.#memoryWaiters.length === 0) {
+    if (waitsFor === 'memory') {
+      // Chosen now, whoever waits for memory: a record must not get ahead of one that waits for a partition which is not there yet.
       const queue = this.#queueFor(topic, record);
       if (queue === null) waitsFor = 'topic';
-      else {
-        if (this.#append(queue, record, timestamp, first, second)) {
-          this.pendingRecords++;
-          return;
-        }
-        partition = queue.partition;
-      }
+      else if (this.#memoryWaiters.length === 0 && this.#append(queue, record, timestamp, first, second)) {
+        this.pendingRecords++;
+        return;
+      } else partition = queue.partition;
     }
     if (waitsFor === 'memory' && mode === 'now') {
       throw bufferFullError(this.pool.limitBytes, 'enqueue does not wait: wait for producer.ready() first.');
@@ -195,13 +193,13 @@ export class Accumulator {
     for (let count = topic.waiting.length; count > 0; count--) {
       const waiting = topic.waiting.shift();
       if (waiting === undefined || waiting.isSettled) continue;
-      if (!isNews && lacksPartition(topic, waiting)) topic.waiting.push(waiting);
+      if (!isNews && lacksPartition(topic, waiting.record)) topic.waiting.push(waiting);
       else if (this.#memoryWaiters.length > 0 || !this.#admit(waiting)) {
         waiting.waitsFor = 'memory';
         this.#memoryWaiters.push(waiting);
       }
     }
-    topic.isAdmitting = topic.waiting.some((waiting) => !waiting.isSettled && !lacksPartition(topic, waiting));
+    topic.isAdmitting = topic.waiting.some((waiting) => !waiting.isSettled && !lacksPartition(topic, waiting.record));
     if (topic.isAdmitting) {
       this.#outsideCallers(() => this.#options.runtime.endOfTurn(() => this.#admitWaiting(topic, false)));
     }
@@ -543,7 +541,7 @@ export class Accumulator {
 }
 
 /** Whether a record waits for a partition that the topic does not have, as far as is known. */
-function lacksPartition({ partitions }: TopicState, { record: { partition } }: WaitingRecord): boolean {
+function lacksPartition({ partitions }: TopicState, { partition }: ProducerRecord): boolean {
   return partition !== undefined && partitions[partition] === undefined;
 }
 

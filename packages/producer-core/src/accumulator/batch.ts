@@ -68,6 +68,8 @@ export class ProducerBatch extends Deadline {
   attempts = 0;
   /** Attempts under the present numbers that may have been stored, for all we know. */
   unanswered = 0;
+  /** Whether a topic of the same name that was deleted may have had it, whatever is known of the one in its place. */
+  mayBeInFormerTopic = false;
   /** Whether any byte of it left under the present numbers. */
   left = false;
   /** When a connection last ended with an attempt of this batch on it. */
@@ -121,7 +123,7 @@ export class ProducerBatch extends Deadline {
   /** What is known now. `not-stored` only when no attempt can have been stored. */
   get fate(): Fate {
     if (this.knownStored) return 'stored';
-    return this.unanswered > 0 || this.attempt !== null ? 'unknown' : 'not-stored';
+    return this.unanswered > 0 || this.attempt !== null || this.mayBeInFormerTopic ? 'unknown' : 'not-stored';
   }
 
   /** Notes who hears of the record that was just appended. */

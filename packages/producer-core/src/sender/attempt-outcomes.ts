@@ -59,7 +59,7 @@ export class AttemptOutcomes {
     }
     if (!queue.sequencer.attemptEnded(attempt, left)) return;
     if (left) {
-      batch.unanswered++;
+      noteUnanswered(attempt);
       batch.lostAtMs = nowMs;
     }
     batch.lastError = error;
@@ -98,7 +98,7 @@ export class AttemptOutcomes {
     }
     stats.answered(row.action);
     if (!sequencer.attemptEnded(attempt, true)) return;
-    if (row.effect === 'maybe') batch.unanswered++;
+    if (row.effect === 'maybe') noteUnanswered(attempt);
     if (row.effect !== 'stored') batch.lastError = refusedError(batch, result);
     if (batch.state === 'settled') this.#settlement.releaseIfDone(batch);
 
@@ -112,10 +112,10 @@ export class AttemptOutcomes {
           this.#refuse(batch, result, nowMs);
           // It may have been made again meanwhile.
           this.#ports.wantMetadata(queue);
-        } else this.#retryElsewhere(batch, result, nowMs);
+        } else this.#retryElsewhere(attempt, result, nowMs);
         break;
       case 'refresh-and-retry':
-        this.#retryElsewhere(batch, result, nowMs);
+        this.#retryElsewhere(attempt, result, nowMs);
         break;
       case 'retry':
         this.#retry(batch, nowMs);
@@ -161,11 +161,11 @@ export class AttemptOutcomes {
     batch.queue.sequencer.retriable(batch, nowMs);
   }
 
-  #retryElsewhere(batch: ProducerBatch, result: PartitionResult, nowMs: number): void {
+  #retryElsewhere({ batch, ofFormerTopic }: Attempt, result: PartitionResult, nowMs: number): void {
     const { queue } = batch;
     pauseBeforeRetry(queue, this.#ports, nowMs);
     const hint = result.currentLeader;
-    const isNews = hint !== undefined && hint.brokerId >= 0 && hint.leaderEpoch > queue.leaderEpoch;
+    const isNews = hint !== undefined && !ofFormerTopic && hint.brokerId >= 0 && hint.leaderEpoch > queue.leaderEpoch;
     // The hint names the leader, so there is nothing to ask and nothing to wait for.
     if (isNews) this.#listener.leaderIs(queue, hint.brokerId, hint.leaderEpoch);
     else {
@@ -221,4 +221,9 @@ export class AttemptOutcomes {
   #now(): number {
     return this.#ports.options.runtime.monotonicMs();
   }
+}
+
+function noteUnanswered({ batch, ofFormerTopic }: Attempt): void {
+  batch.unanswered++;
+  if (ofFormerTopic) batch.mayBeInFormerTopic = true;
 }

@@ -13,4 +13,6 @@ export interface Attempt {
   readonly startedAtMs: number;
   /** What hooks saw when it started; `null` when none looked. */
   view: AttemptInfo | null;
+  /** It was out when its topic turned out to be made again: its answer tells of a log that is gone. */
+  ofFormerTopic: boolean;
 }

@@ -84,6 +84,7 @@ export class Partition {
         number: batch.attempts + 1,
         startedAtMs: this.nowMs,
         view: null,
+        ofFormerTopic: false,
       };
       this.sequencer.attemptStarted(batch, attempt);
       attempts.push(attempt);

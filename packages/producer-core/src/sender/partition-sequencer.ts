@@ -85,6 +85,8 @@ export class PartitionSequencer {
   #rememberedUntilMs = Number.NEGATIVE_INFINITY;
   /** Whether the broker acknowledged anything under this producer id and epoch. */
   #acknowledgedInEpoch = false;
+  /** The topic was made again in this epoch: its gaps have that reason, and it was told. */
+  #recreatedInEpoch = false;
   #lastAcknowledgedOffset = -1n;
   /** The last sequence of the batch at that offset; -1 when it was of another epoch. */
   #lastAcknowledgedSequence = -1;
@@ -159,31 +161,34 @@ export class PartitionSequencer {
 
   /** The broker has the batch, and remembers the producer until then: it is stored, and so is every earlier one of its epoch. */
   stored(attempt: Attempt, baseOffset: bigint, nowMs: number, rememberedUntilMs: number): void {
-    const { batch, lane } = attempt;
-    this.#acknowledgedInEpoch = true;
-    this.#rememberedUntilMs = rememberedUntilMs;
+    const { batch } = attempt;
     const index = this.numbered.indexOf(batch);
-    const wentBack = baseOffset >= 0n && this.#acknowledgeOffset(batch, baseOffset);
-    if (wentBack) {
-      this.#logCut(index);
-      this.#effects.logWentBack();
-    } else {
-      if (attempt.connection === lane.connection) {
-        this.#gateLane = lane;
-        this.#gateConnection = lane.connection;
-      }
-      if (this.#limits.idempotence) {
-        for (let earlier = 0; earlier < index; earlier++) {
-          const before = this.numbered[earlier]!;
-          if (!before.answersForItself && (before.left || before.attempt !== null)) before.knownStored = true;
-        }
-      }
-    }
+    if (!attempt.ofFormerTopic) this.#leaderHas(attempt, index, baseOffset, rememberedUntilMs);
     batch.knownStored = true;
     if (batch.state !== 'settled') this.#effects.acknowledge(batch, baseOffset);
     for (let later = index + 1; later < this.numbered.length; later++) this.numbered[later]!.waitsForHead = false;
     this.#trim();
     this.#advance(nowMs);
+  }
+
+  /** What the answer says of the leader's log, beside that it has the batch. */
+  #leaderHas({ batch, lane, connection }: Attempt, index: number, baseOffset: bigint, rememberedUntilMs: number): void {
+    this.#acknowledgedInEpoch = true;
+    this.#rememberedUntilMs = rememberedUntilMs;
+    if (baseOffset >= 0n && this.#acknowledgeOffset(batch, baseOffset)) {
+      this.#logCut(index);
+      this.#effects.logWentBack();
+      return;
+    }
+    if (connection === lane.connection) {
+      this.#gateLane = lane;
+      this.#gateConnection = connection;
+    }
+    if (!this.#limits.idempotence) return;
+    for (let earlier = 0; earlier < index; earlier++) {
+      const before = this.numbered[earlier]!;
+      if (!before.answersForItself && (before.left || before.attempt !== null)) before.knownStored = true;
+    }
   }
 
   /**
@@ -210,10 +215,18 @@ export class PartitionSequencer {
     for (let index = 0; index < count; index++) this.numbered[index]!.answersForItself = true;
   }
 
-  /** The topic was deleted, and made again under its name: its offsets begin again. */
+  /**
+   * The topic was deleted, and made again under its name: its offsets begin again, and it knows nothing of this producer. What is still
+   * answered of the former one says nothing about it.
+   */
   topicRecreated(): void {
     this.#lastAcknowledgedOffset = -1n;
+    this.#recreatedInEpoch = true;
     this.#logCut();
+    for (const batch of this.numbered) {
+      if (batch.unanswered > 0) batch.mayBeInFormerTopic = true;
+      if (batch.attempt !== null) batch.attempt.ofFormerTopic = true;
+    }
   }
 
   /** The attempt ended without an answer that settles it; the batch is sent again under the same numbers (C3). */
@@ -401,6 +414,7 @@ export class PartitionSequencer {
     this.nextSequence = 0;
     this.#gateLane = null;
     this.#acknowledgedInEpoch = false;
+    this.#recreatedInEpoch = false;
     this.#lastAcknowledgedSequence = -1;
     // One loss is told once: what is stored next lies before what was lost.
     if (report.dataLossSuspected) this.#lastAcknowledgedOffset = -1n;
@@ -422,7 +436,7 @@ export class PartitionSequencer {
     const oldest = this.numbered[0]!;
     // One that failed or never left is a gap of our own, and a log that was cut was told of: each explains the refusals.
     const hasGap = oldest.state === 'settled' || !oldest.left || oldest.answersForItself;
-    if (!this.#acknowledgedInEpoch || this.#wasRefusedOtherwise || hasGap) return false;
+    if (!this.#acknowledgedInEpoch || this.#recreatedInEpoch || this.#wasRefusedOtherwise || hasGap) return false;
     // Deleted on purpose. A broker that restarted then may remember an older batch as the last one.
     if (this.#logStartOffset > this.#lastAcknowledgedOffset) return false;
     if (this.#trigger === 'out-of-order') return true;

@@ -20,7 +20,8 @@ export type ResolutionStep =
   | { readonly do: 'bump' };
 
 /**
- * What rule C9 does next, given the numbered batches (oldest first, no attempt out, none known to be stored).
+ * What rule C9 does next, given the numbered batches (oldest first, no attempt out). One that is known to be stored is among them only
+ * behind batches that answer for themselves, and needs no question.
  *
  * The rounds: each batch that left is asked, oldest first. A refusal settles nothing alone, because a restarted leader
  * remembers only the last batch; so all are asked, up to the newest. When one of them ever left on a connection that ended
@@ -41,7 +42,7 @@ export function resolutionStep(
     return numbered.some((batch) => batch.state === 'settled') ? { do: 'bump' } : { do: 'continue' };
   }
   const asked = numbered.filter((batch, index) =>
-    batch.state === 'settled' ? index > newestWaiting && batch.unanswered > 0 : batch.left,
+    batch.state === 'settled' ? index > newestWaiting && batch.unanswered > 0 && !batch.knownStored : batch.left,
   );
   if (round === 0) return { do: 'ask', batch: asked[0]!, round: 1 };
   const next = asked.find((batch) => batch.refusedInRound !== round);

@@ -123,6 +123,7 @@ export class Sender {
   topicRecreated(queues: Iterable<PartitionQueue>): void {
     for (const queue of queues) {
       queue.leaderEpoch = -1;
+      queue.unknownTopicAnswers = 0;
       queue.sequencer.topicRecreated();
     }
   }
@@ -221,6 +222,7 @@ export class Sender {
       number: batch.attempts + 1,
       startedAtMs: nowMs,
       view: null,
+      ofFormerTopic: false,
     };
     sequencer.attemptStarted(batch, attempt);
     const { stats } = this.#ports;
@@ -241,6 +243,7 @@ export class Sender {
         timeoutMs: requestTimeoutMs,
         partitions: attempts.map(({ batch }) => ({
           topic: batch.queue.topic.topic,
+          topicId: batch.queue.topic.topicId,
           partition: batch.queue.partition,
           batch: batch.bytes,
         })),

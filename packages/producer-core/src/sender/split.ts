@@ -32,6 +32,7 @@ export function splitInTwo(
     batch.attempts = whole.attempts;
     batch.left = true;
     batch.lastError = whole.lastError;
+    batch.mayBeInFormerTopic = whole.mayBeInFormerTopic;
     batch.inheritSettlers(whole, from, to);
     return batch;
   };

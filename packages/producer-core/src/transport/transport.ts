@@ -4,6 +4,11 @@ export type Acks = 'all' | 'leader' | 'none';
 /** One batch for one partition, inside a produce request. */
 export interface ProducePartition {
   readonly topic: string;
+  /**
+   * The id of the topic that the batch is for, as {@link Transport.metadata} told it. Where the protocol has ids, the request must say
+   * this one, even if metadata that is newer has another: the batch's numbers count in the topic that it is for.
+   */
+  readonly topicId?: string | undefined;
   readonly partition: number;
   /**
    * A whole record batch (magic 2), numbered and checksummed: opaque to the transport (T1). The producer reuses its memory once

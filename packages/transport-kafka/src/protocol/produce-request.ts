@@ -11,7 +11,7 @@ const acksOnTheWire: Readonly<Record<Acks, number>> = { all: -1, leader: 1, none
 /** Partitions of one topic, as positions in the request. */
 export interface TopicGroup {
   readonly topic: WireTopic;
-  /** The topic's id when the request was made: a metadata reply may change it before the answer comes. */
+  /** The id of the topic that the batches are for: not always the one that has the name by now. */
   readonly id: Uint8Array | undefined;
   readonly positions: readonly number[];
 }
@@ -23,16 +23,16 @@ export function groupByTopic({ partitions }: ProduceRequest, names: TopicNames):
   const [first] = partitions;
   if (first && partitions.length === 1) {
     const topic = names.of(first.topic);
-    return [{ topic, id: topic.id, positions: onlyPosition }];
+    return [{ topic, id: names.idOf(topic, first.topicId), positions: onlyPosition }];
   }
   const groups = new Map<string, { topic: WireTopic; id: Uint8Array | undefined; positions: number[] }>();
-  partitions.forEach(({ topic: name }, position) => {
+  partitions.forEach(({ topic: name, topicId }, position) => {
     const group = groups.get(name);
     if (group) {
       group.positions.push(position);
     } else {
       const topic = names.of(name);
-      groups.set(name, { topic, id: topic.id, positions: [position] });
+      groups.set(name, { topic, id: names.idOf(topic, topicId), positions: [position] });
     }
   });
   return [...groups.values()];
