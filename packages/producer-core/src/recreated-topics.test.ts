@@ -83,6 +83,40 @@ describe('a topic that is deleted and made again', () => {
   });
 
   test.each([
+    ['answers', 5, false],
+    ['metadata', 4, true],
+  ])(
+    'C11: after %s had batches given up, the next one gets into the topic that was made again',
+    async (_, refusals, hasMetadata) => {
+      const { producer, runtime, transport, recreate } = await written();
+      transport.topics = {};
+      transport.topicId = undefined;
+      transport.onMetadata = () => Promise.reject(new TransportError('Not now.', { sent: 'no' }));
+      let refused = 0;
+      transport.onProduce = (request) => {
+        if (refused++ < refusals) request.refuse('UNKNOWN_TOPIC_ID');
+        else request.lose('no');
+      };
+      const early = watch(producer.send(record('a')));
+      while (refused < refusals) await runtime.advance(10);
+      transport.onMetadata = null;
+      await runtime.advance(10_000);
+      expect(early.error).toMatchObject({ code: 'UNKNOWN_TOPIC' });
+
+      recreate(1);
+      transport.onMetadata = (topics) =>
+        new Promise((resolve) => runtime.schedule(200, () => resolve(transport.describe(topics))));
+      transport.onProduce = (request) => {
+        if (request.request.partitions[0]!.topicId === 'second') request.answer({ baseOffset: 0n });
+        else request.refuse('UNKNOWN_TOPIC_ID');
+      };
+      const next = watch(producer.send(record('b')));
+      await runtime.advance(5_000);
+      expect(next.value?.offset).toBe(0n);
+    },
+  );
+
+  test.each([
     ['as it is', 'OUT_OF_ORDER_SEQUENCE_NUMBER'],
     ['in two parts', 'MESSAGE_TOO_LARGE'],
   ] as const)('C8: a batch that the former one may have fails as unknown, %s', async (_, answer) => {

@@ -137,6 +137,7 @@ export class TopicDirectory implements MetadataListener {
       const all = { ...options, code: errorCode, ...(cause === undefined ? {} : { cause }) };
       return errorCode === 'AUTHORIZATION' ? new AuthorizationError(message, all) : new DeliveryError(message, all);
     };
+    for (const queue of topic.queues()) queue.unknownTopicAnswers = 0;
     this.#accumulator.failWaiting(topic, (partition) =>
       error({ fate: 'not-stored', attempts: 0, topic: topic.topic, partition }),
     );

@@ -110,7 +110,8 @@ export class AttemptOutcomes {
       case 'unknown-topic':
         if (++queue.unknownTopicAnswers >= unknownTopicLimit && batch.state !== 'settled' && !batch.knownStored) {
           this.#refuse(batch, result, nowMs);
-          // It may have been made again meanwhile.
+          // It may have been made again meanwhile, and the next batch may have to hear of that.
+          queue.unknownTopicAnswers = 0;
           this.#ports.wantMetadata(queue);
         } else this.#retryElsewhere(attempt, result, nowMs);
         break;
