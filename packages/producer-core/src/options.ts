@@ -21,7 +21,10 @@ export interface ProducerOptions {
   readonly acks?: Acks;
   /** Produce requests without an answer, per broker. Default 5, which is also the most that idempotence allows (rule C5). */
   readonly maxInFlight?: number;
-  /** The longest a record waits for others to share its batch while the partition is busy. A bound, not a wait (rule C18). Default 5. */
+  /**
+   * The longest a record waits for others to share its request while its broker works on another one. A bound, not a wait (rule C18);
+   * when a broker answers later than it could, as much is added, a second at most. 0: never wait. Default 5.
+   */
   readonly lingerMs?: number;
   /** A batch's size before compression at which it is full. Default 262,144. */
   readonly batchSize?: number;

@@ -321,13 +321,14 @@ describe('C14: memory', () => {
   });
 
   test('a slow partition does not stop the others', async () => {
-    const { producer, runtime, transport } = await bench({}, new ScriptedTransport({ payments: [1, 1] }));
+    const lingerMs = 5;
+    const { producer, runtime, transport } = await bench({ lingerMs }, new ScriptedTransport({ payments: [1, 1] }));
     const slow = watch(producer.send({ ...record('slow'), partition: 0 }));
     await runtime.settle();
     transport.take();
     for (let round = 0; round < 10; round++) {
       const fast = watch(producer.send({ ...record('fast'), partition: 1 }));
-      await runtime.settle();
+      await runtime.advance(lingerMs);
       transport.only().answer();
       await runtime.settle();
       expect(fast.value).toBeDefined();
@@ -764,7 +765,7 @@ describe('a topic that is deleted and made again', () => {
   test('a partition that the new topic does not have takes no new records, and settles what it holds', async () => {
     const transport = new ScriptedTransport({ payments: [1, 1, 1] });
     transport.topicId = 'first';
-    const { producer, runtime } = await bench({}, transport);
+    const { producer, runtime } = await bench({ lingerMs: 0 }, transport);
     const old = watch(producer.send({ ...record('a'), partition: 2 }));
     await runtime.settle();
     const sent = transport.only();

@@ -36,37 +36,6 @@ describe('a record’s way', () => {
     expect(stored).toEqual(sends.map((_, index) => String(index)));
   });
 
-  test('C18: one caller pays no wait, and what comes while a batch is out shares the next', async () => {
-    const { producer, runtime, transport } = await bench({ lingerMs: 100 });
-    watch(producer.send(record('a')));
-    await runtime.settle();
-    const startedAtMs = runtime.monotonicMs();
-    const first = transport.only();
-    for (const value of ['b', 'c', 'd']) watch(producer.send(record(value)));
-    await runtime.settle();
-    expect(transport.take()).toEqual([]);
-    first.answer();
-    await runtime.settle();
-    expect(transport.only().batch.values).toEqual(['b', 'c', 'd']);
-    expect(runtime.monotonicMs()).toBe(startedAtMs);
-  });
-
-  test('C18: lingerMs is the latest a batch leaves while others are out', async () => {
-    const { producer, runtime, transport } = await bench({ lingerMs: 20 });
-    watch(producer.send(record('a')));
-    await runtime.settle();
-    transport.only().answer();
-    await runtime.settle();
-    watch(producer.send(record('b')));
-    await runtime.settle();
-    transport.only();
-    watch(producer.send(record('c')));
-    await runtime.advance(19);
-    expect(transport.take()).toEqual([]);
-    await runtime.advance(2);
-    expect(transport.only().batch.values).toEqual(['c']);
-  });
-
   test('C1, C3: a retry is the same bytes', async () => {
     const { producer, runtime, transport } = await bench();
     const sent = watch(producer.send(record('a')));

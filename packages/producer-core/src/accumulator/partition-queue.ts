@@ -31,7 +31,9 @@ export class PartitionQueue {
   openIsDue = false;
   /** In the sender's list for the end of this turn. */
   isInTurn = false;
-  /** In its lane's list. */
+  /** In its lane's list of partitions whose open batch waits for an answer. */
+  isLingering = false;
+  /** In its lane's list of partitions to look at. */
   isInLane = false;
 
   /** Capacity that the last batch needed: the next one starts with it. */
@@ -58,7 +60,7 @@ export class PartitionQueue {
     this.sequencer = owner.createSequencer(this);
   }
 
-  /** Whether anything of the partition is under way, so that a reply will make room for the open batch (C18). */
+  /** Whether anything of the partition is under way, so that its end will make room for the open batch (C18). */
   get isBusy(): boolean {
     return this.sequencer.outstanding > 0 || this.ready.length > 0;
   }

@@ -1,4 +1,5 @@
 import type { PartitionQueue } from '../accumulator/partition-queue.ts';
+import { AnswerTimes } from './answer-times.ts';
 
 /** The way to one broker: what may go next, and how many requests are out. */
 export class BrokerLane {
@@ -9,10 +10,34 @@ export class BrokerLane {
   connection = 0;
   /** Partitions that may have something to send, in turn. A partition is in it at most once. */
   ready: PartitionQueue[] = [];
+  /** Partitions whose open batch waits for an answer (C18). */
+  #lingering: PartitionQueue[] = [];
+  readonly answerTimes = new AnswerTimes();
   /** Whether the sender will come to it at the end of its present pass. */
   dirty = false;
 
   constructor(brokerId: number) {
     this.brokerId = brokerId;
+  }
+
+  linger(queue: PartitionQueue): void {
+    if (queue.isLingering) return;
+    queue.isLingering = true;
+    this.#lingering.push(queue);
+  }
+
+  takeLingering(): PartitionQueue[] {
+    const taken = this.#lingering;
+    this.#lingering = [];
+    for (const queue of taken) queue.isLingering = false;
+    return taken;
+  }
+
+  /** The partition has another leader now. */
+  leave(queue: PartitionQueue): void {
+    queue.isInLane = false;
+    if (!queue.isLingering) return;
+    queue.isLingering = false;
+    this.#lingering.splice(this.#lingering.indexOf(queue), 1);
   }
 }

@@ -64,16 +64,35 @@ export class Sender {
   readonly #onEndOfTurn = (): void => {
     const turn = this.#turn;
     this.#turn = [];
-    const { lingerMs } = this.#ports.options;
     this.#pass(() => {
       for (const queue of turn) {
         queue.isInTurn = false;
-        if (queue.open === null) continue;
-        if (lingerMs === 0 || !queue.isBusy) this.openIsDue(queue);
-        else if (queue.linger.heapIndex < 0) this.#ports.deadlines.set(queue.linger, queue.open.createdAtMs + lingerMs);
+        if (queue.open !== null) this.#leaveOrLinger(queue, queue.open);
       }
     });
   };
+
+  /**
+   * Rule C18. A broker works on one request of a connection at a time. So what is ready while another one is out gains nothing by
+   * leaving, and the partitions share a request if they wait for the answer: for as long as the broker is behind, and `lingerMs`.
+   */
+  #leaveOrLinger(queue: PartitionQueue, open: ProducerBatch): void {
+    const { lane } = queue;
+    const { lingerMs } = this.#ports.options;
+    if (lingerMs === 0 || !(queue.isBusy || (lane !== null && lane.inFlight > 0))) {
+      this.openIsDue(queue);
+      return;
+    }
+    if (queue.linger.heapIndex < 0) {
+      const backlogMs = lane === null ? 0 : lane.answerTimes.backlogMs;
+      this.#ports.deadlines.set(queue.linger, open.createdAtMs + lingerMs + backlogMs);
+    }
+    lane?.linger(queue);
+  }
+
+  #endLingering(lane: BrokerLane): void {
+    for (const queue of lane.takeLingering()) if (queue.open !== null) this.openIsDue(queue);
+  }
 
   /** The open batch may leave although it is not full. */
   openIsDue(queue: PartitionQueue): void {
@@ -104,8 +123,8 @@ export class Sender {
     const isFirst = queue.leaderEpoch === -1 && queue.lane === null;
     queue.leaderEpoch = leaderEpoch;
     if (!isNew) return;
+    queue.lane?.leave(queue);
     queue.lane = lane;
-    queue.isInLane = false;
     this.#pass(() => {
       queue.sequencer.leaderChanged(this.#now());
       if (lane === null) return;
@@ -115,7 +134,7 @@ export class Sender {
       }
       // The pause was for the old leader.
       queue.retryAtMs = 0;
-      this.wake(queue);
+      this.#makeRoom(queue);
     });
   }
 
@@ -261,8 +280,10 @@ export class Sender {
 
   #onReply(lane: BrokerLane, attempts: readonly Attempt[], results: readonly PartitionResult[]): void {
     lane.inFlight--;
+    lane.answerTimes.answered(this.#now() - attempts[0]!.startedAtMs);
     this.#pass(() => {
       this.#touch(lane);
+      if (lane.inFlight === 0) this.#endLingering(lane);
       for (let index = 0; index < attempts.length; index++) {
         const attempt = attempts[index]!;
         const { queue } = attempt.batch;
@@ -283,6 +304,7 @@ export class Sender {
     lane.connection++;
     this.#pass(() => {
       this.#touch(lane);
+      if (lane.inFlight === 0) this.#endLingering(lane);
       const error =
         reason instanceof TransportError
           ? reason
@@ -291,9 +313,9 @@ export class Sender {
     });
   }
 
-  /** C18: a reply made room, so the open batch may leave. */
+  /** C18: what the partition has may leave, unless its broker is busy. */
   #makeRoom(queue: PartitionQueue): void {
-    if (queue.open !== null) queue.openIsDue = true;
+    if (queue.open !== null) this.#leaveOrLinger(queue, queue.open);
     this.wake(queue);
   }
 
@@ -322,6 +344,8 @@ export class Sender {
   onLinger(queue: PartitionQueue): void {
     this.#pass(() => {
       if (queue.open !== null) this.openIsDue(queue);
+      // One request more is one request more, whether it carries one partition or all that wait.
+      if (queue.lane !== null && queue.isLingering) this.#endLingering(queue.lane);
     });
   }
 
