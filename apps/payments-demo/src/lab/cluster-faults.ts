@@ -4,6 +4,8 @@ import type { MemoryCluster } from '@sendonce/transport-memory';
 export interface NetworkFaults {
   /** The next batch is stored, and its reply swallowed. */
   loseNextReply(): void;
+  /** The next batch does not arrive. */
+  loseNextRequest(): void;
   /** The next replies take so much longer. Returns how to stop before there were so many. */
   delayReplies(times: number, byMs: number): () => void;
 }
@@ -34,6 +36,7 @@ export function memoryFaults(cluster: MemoryCluster, topic: string, brokers: num
   return {
     network: {
       loseNextReply: () => void cluster.faults.loseReply({ topic }),
+      loseNextRequest: () => void cluster.faults.loseRequest({ topic }),
       delayReplies: (times, byMs) => {
         const delay = cluster.faults.delay({ topic, times }, { replyMs: byMs });
         return () => delay.cancel();

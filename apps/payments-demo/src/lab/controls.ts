@@ -50,6 +50,14 @@ export const controls = [
       `A payment is stored, and nobody hears of it. After ${seconds(requestTimeoutMs)} the same numbers are sent again, and the broker should recognise them.`,
   },
   {
+    action: 'lose-request',
+    label: 'Lose a batch on its way',
+    group: 'network',
+    needs: 'network',
+    expect: ({ requestTimeoutMs }) =>
+      `Four payments to one partition, and the second never arrives. What comes behind it must not be stored before it: after ${seconds(requestTimeoutMs)} it goes again, and then the others, in their order.`,
+  },
+  {
     action: 'delay',
     label: 'Delay replies',
     group: 'network',

@@ -9,6 +9,7 @@ export function kafkaFaults({ kafka, proxy }: KafkaBehindProxy, events: SystemEv
   return {
     network: {
       loseNextReply: () => void proxy.faults.order('lose-reply'),
+      loseNextRequest: () => void proxy.faults.order('lose-request'),
       delayReplies: (times, byMs) => {
         const delay = proxy.faults.order('delay-reply', { times, ms: byMs });
         return () => delay.cancel();

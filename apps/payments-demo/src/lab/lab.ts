@@ -51,6 +51,8 @@ const eventNames = [
 
 /** One more than may be in flight. */
 const delayedPayments = 6;
+/** The one that gets lost, and some that would overtake it. */
+const overtakenPayments = 3;
 /** Some things change without an event, such as a follower that catches up: a last look after the last event shows them. */
 const lastLookMs = 400;
 
@@ -172,6 +174,9 @@ export class Lab {
       case 'lose-reply':
         this.#faults.network?.loseNextReply();
         return this.#sendOne();
+      case 'lose-request':
+        void payments.sendApart(overtakenPayments + 1, 10, () => this.#faults.network?.loseNextRequest());
+        return;
       case 'delay':
         void this.#delay(lateMs(requestTimeoutMs));
         return;

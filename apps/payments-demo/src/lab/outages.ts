@@ -49,26 +49,25 @@ export class Outages {
   }
 
   freezeLeader(): void {
-    const { faults, times, system } = this.#options;
+    const { faults, times } = this.#options;
     if (faults === null) return;
     this.#brokers = 'A broker is frozen. Wait until it has woken up.';
     void this.#during('brokers', async () => {
-      const brokerId = await new Promise<number>((resolve) =>
-        system.events.once('attempt-started', (attempt) => resolve(attempt.brokerId)),
-      );
-      faults.freeze(brokerId);
+      const brokerId = await this.#atNextBatch((leader) => faults.freeze(leader));
       await this.#wait(times.outageMs);
       faults.resume(brokerId);
     });
   }
 
-  /** Longer than any payment may take. */
+  /** Longer than any payment may take, and when one has left: what was never sent would be known not to be stored. */
   freezeAll(): void {
     const { faults, times } = this.#options;
     if (faults === null) return;
     this.#brokers = 'All brokers are frozen. Wait until they have woken up.';
     void this.#during('brokers', async () => {
-      for (const brokerId of faults.brokerIds) faults.freeze(brokerId);
+      await this.#atNextBatch(() => {
+        for (const brokerId of faults.brokerIds) faults.freeze(brokerId);
+      });
       await this.#wait(times.deliveryTimeoutMs + times.requestTimeoutMs);
       for (const brokerId of faults.brokerIds) faults.resume(brokerId);
     });
@@ -105,6 +104,20 @@ export class Outages {
       else this.#producer = null;
       onChange();
     }
+  }
+
+  /** Acts as soon as the next batch leaves, before it can be answered. Resolves with the broker that it was sent to. */
+  #atNextBatch(act: (leader: number) => void): Promise<number> {
+    return new Promise((resolve, reject) =>
+      this.#options.system.events.once('attempt-started', ({ brokerId }) => {
+        try {
+          act(brokerId);
+          resolve(brokerId);
+        } catch (error) {
+          reject(error as Error);
+        }
+      }),
+    );
   }
 
   /** Rejects when the lab is closed. */

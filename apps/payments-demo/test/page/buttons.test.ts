@@ -70,6 +70,14 @@ it('“Lose the next reply”: the same numbers are sent again, and the broker r
   expect(after['caught-by-broker']).toBeGreaterThan(before['caught-by-broker']);
 });
 
+it('“Lose a batch on its way”: what comes behind it is refused, and all are stored in their order', async () => {
+  const [before, after] = await pressed('lose-request', 4);
+  await view.story(/lost on the way/, /no answer in time/, /same numbers sent again/, /acknowledged: stored once/);
+  await view.story(/refuses it: it expects \d+/, /same numbers sent again/, /acknowledged: stored once/);
+  expect(after).toMatchObject({ stored: before.stored + 4, applied: before.applied + 4 });
+  expect(after['caught-by-broker']).toBe(before['caught-by-broker']);
+});
+
 it('“Delay replies”: several are in flight, and nothing is sent again', async () => {
   const before = await view.settled();
   await view.press('delay');

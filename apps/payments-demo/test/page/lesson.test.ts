@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { LabTimes } from '../../src/lab/lab-cluster.ts';
 import { type Browser, ShownPage, type ShownSystem, showSystem, startBrowser } from './page.testkit.ts';
+
+/** Every idea is tried on the live system: shorter than where each button has a test of its own. */
+const times: LabTimes = { requestTimeoutMs: 1_000, deliveryTimeoutMs: 4_000, outageMs: 1_000 };
 
 let shown: ShownSystem;
 let browser: Browser;
 let view: ShownPage;
 
 beforeAll(async () => {
-  [shown, browser] = await Promise.all([showSystem(), startBrowser()]);
+  [shown, browser] = await Promise.all([showSystem(times), startBrowser()]);
   view = new ShownPage(await browser.open(`${shown.url}/#lesson/1`));
 });
 
@@ -30,7 +34,7 @@ async function moment(step: number, at: number) {
     logs: await texts('.log'),
     notebooks: await texts('.page'),
     ledger: await texts('#ledger-body'),
-    stories: await texts('.story'),
+    stories: await texts('#timeline .story'),
   };
 }
 
@@ -96,7 +100,7 @@ it('shows the numbers of the worked example', async () => {
   await view.shows('#verdict[data-verdict="balanced"]', 'applied exactly once');
 });
 
-it('by the keyboard alone: in, forward, back, and out to the live system’s button', async () => {
+it('by the keyboard alone: in, forward, back, to the live system’s button and back to the example', async () => {
   const { page } = view;
   await page.goto(`${shown.url}/#live`);
   await page.locator('#to-lesson').focus();
@@ -115,7 +119,89 @@ it('by the keyboard alone: in, forward, back, and out to the live system’s but
   await page.locator('.ideas a').nth(2).focus();
   await page.keyboard.press('Enter');
   await moment(3, 1);
-  await page.locator('.try a').focus();
+  await page.locator('[data-try="pay-one"]').focus();
   await page.keyboard.press('Enter');
-  await page.locator('[data-action="pay-one"]:focus').waitFor();
+  await page.locator('#lesson[data-shows="live"] [data-try="pay-one"]:focus').waitFor();
+  await view.shows('.tried', /payments? stored and acknowledged/);
+  await page.keyboard.press('ArrowLeft');
+  await moment(2, 3);
+  expect(await page.locator('#lesson').getAttribute('data-shows')).toBe('example');
 });
+
+it('arrow keys and clicks that come faster than the steps are not lost', async () => {
+  const { page } = view;
+  // Nothing that the page remembers may answer in place of the server.
+  await page.goto('about:blank');
+  let answers = Promise.withResolvers<void>();
+  await page.route('**/lesson/*', async (route) => {
+    await answers.promise;
+    await route.continue();
+  });
+  await page.goto(`${shown.url}/#lesson/1`);
+  for (let press = 0; press < 4; press += 1) await page.keyboard.press('ArrowRight');
+  answers.resolve();
+  await moment(2, 3);
+  answers = Promise.withResolvers();
+  await page.evaluate(() => {
+    for (let press = 0; press < 3; press += 1) document.getElementById('lesson-next')?.click();
+  });
+  await page.keyboard.press('ArrowLeft');
+  answers.resolve();
+  await moment(4, 1);
+  await page.unroute('**/lesson/*');
+});
+
+/** What the live system tells of each button, as the lesson shows it beside the idea. */
+const told: Readonly<Record<string, RegExp>> = {
+  'restart-producer': /producer \d+ stops.*a producer starts: id \d+/s,
+  'outlast-timeout': /1 sender told “unknown/,
+  resend: /payments? stored and acknowledged|holds a known payment/,
+  'pay-one': /payments? stored and acknowledged/,
+  'pay-hundred': /10\d payments stored and acknowledged/,
+  'lose-reply': /the reply is lost.*same numbers sent again.*recognises.*acknowledged: stored once/s,
+  'lose-request': /lost on the way.*same numbers sent again.*acknowledged: stored once/s,
+  delay: /replies on the way, 500 ms late/,
+  'kill-leader': /recognises.*acknowledged: stored once|dies.*leads partition/s,
+  'crash-consumer': /the ledger consumer dies.*read again: its key is known/s,
+};
+
+it('each idea is tried on the live system: its story beside the example’s numbers, the books right, and the example as it was', async () => {
+  const { page } = view;
+  await page.goto(`${shown.url}/#live`);
+  await view.press('pay-one');
+  await view.settled();
+  const tried = new Set<string>();
+  for (let step = 1; step <= 12; step += 1) {
+    await page.goto(`${shown.url}/#lesson/${step}/last`);
+    await page.locator(`#lesson[data-step="${step}"]`).waitFor();
+    const last = Number(await page.locator('#lesson').getAttribute('data-moment'));
+    const example = await moment(step, last);
+    const actions = await page
+      .locator('[data-try]')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('data-try')!));
+    expect(actions.length).toBeGreaterThan(0);
+    for (const action of actions.filter((each) => !tried.has(each))) {
+      tried.add(action);
+      await page.locator(`[data-try="${action}"]:not([aria-disabled])`).click();
+      await view.shows('#lesson[data-shows="live"] .tried', told[action]!);
+      await view.shows('#shown', 'Shown: the live system');
+      expect(await page.locator('#caption').textContent()).toBe(example.caption);
+      // Its sender was told “unknown”: the books are right when it has asked again, by the button beside it.
+      if (action !== 'outlast-timeout') await expectBalancedBooks();
+    }
+    const toExample = page.locator('#to-example');
+    if ((await toExample.count()) > 0) await toExample.click();
+    await page.locator('#lesson[data-shows="example"]').waitFor();
+    expect(await moment(step, last)).toEqual(example);
+  }
+  expect(tried).toEqual(new Set(Object.keys(told)));
+  expect(browser.takeProblems()).toEqual([]);
+});
+
+/** The live system at rest: what is shown is what the books say. */
+async function expectBalancedBooks(): Promise<void> {
+  const tiles = await view.settled();
+  const books = await shown.system.reconcile();
+  expect(books).toMatchObject({ isBalanced: true, differences: [], pending: 0 });
+  expect(tiles).toMatchObject({ accepted: books.accepted, stored: books.recordsInLog, applied: books.applied });
+}

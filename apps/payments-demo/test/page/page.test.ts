@@ -274,7 +274,7 @@ describe('on a Kafka that is not the demo’s own', () => {
 
   it('buttons that can’t work are disabled and say why, and the server refuses them too', async () => {
     const view = new ShownPage(await browser.open(url));
-    for (const action of ['lose-reply', 'delay', 'kill-leader', 'freeze-leader', 'outlast-timeout']) {
+    for (const action of ['lose-reply', 'lose-request', 'delay', 'kill-leader', 'freeze-leader', 'outlast-timeout']) {
       await view.page.locator(`[data-action="${action}"][aria-disabled="true"]`).waitFor();
       await view.shows(`#expect-${action}`, /^Not here: .*In memory mode it works\.$/);
       const response = await fetch(`${url}/lab/${action}`, {
@@ -290,6 +290,9 @@ describe('on a Kafka that is not the demo’s own', () => {
     await view.press('pay-one');
     await view.settledAt('applied', before.applied + 1);
     expect(shown.cluster.eventCounts['broker-killed'] ?? 0).toBe(0);
+    await view.page.goto(`${url}/#lesson/10/last`);
+    await view.page.locator('[data-try="kill-leader"][aria-disabled="true"]').waitFor();
+    await view.shows('#expect-try-kill-leader', /^Not here: .*In memory mode it works\.$/);
   });
 
   it('shows what a client hears, and says what it can’t know', async () => {

@@ -16,6 +16,14 @@ export interface HeaderField {
   readonly meaning: string;
 }
 
+/** How to see the idea in the live system. */
+export interface LessonLive {
+  /** Its buttons, in the order in which they are pressed. One at least. */
+  readonly actions: readonly string[];
+  /** What to look at there. */
+  readonly watch: string;
+}
+
 /** One idea of the lesson, played from a fresh start up to its end. As the page is told it. */
 export interface LessonStep {
   /** From 1. */
@@ -29,6 +37,5 @@ export interface LessonStep {
   readonly frames: readonly LessonFrame[];
   /** The header of a stored batch, for the step that explains it. */
   readonly header: readonly HeaderField[] | null;
-  /** The control of the live system that does the same. */
-  readonly tryIt: string | null;
+  readonly live: LessonLive;
 }

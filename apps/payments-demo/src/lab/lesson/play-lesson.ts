@@ -17,7 +17,7 @@ export async function playLesson(step: number): Promise<LessonStep> {
     run.frames = [];
     await play(run);
   }
-  const { title, text, spotlight, tryIt } = lessonIdeas[step - 1]!;
+  const { title, text, spotlight, live } = lessonIdeas[step - 1]!;
   return {
     step,
     steps: lessonLength,
@@ -26,7 +26,7 @@ export async function playLesson(step: number): Promise<LessonStep> {
     spotlight,
     frames: run.frames,
     header: spotlight.includes('header') ? headerFields(run.cluster.dump(topic, 0)[0]!) : null,
-    tryIt: tryIt ?? null,
+    live,
   };
 }
 

@@ -1,39 +1,24 @@
 /** @import { LessonStep } from '../../lab/lesson/lesson-frame.ts' */
 /** @import { Snapshot } from '../../lab/snapshot.ts' */
-import { forgetLogs } from './brokers.js';
+/** @import { LessonPlace } from './lesson-place.js' */
 import { byId, el } from './dom.js';
+import { hashOf, loadStep, move, neighbour } from './lesson-place.js';
+import { tryLive } from './try-live.js';
 
-/** @type {Map<number, Promise<LessonStep>>} */
-const steps = new Map();
-
-/**
- * Where in the lesson: a step, and one of its moments. Both from 1.
- * @typedef {{ step: number, moment: number }} LessonPlace
- */
+/** What is told of a place: the lesson itself, and the state that the page shows beside it; null: the live system's. */
+/** @typedef {(example: Snapshot | null, isStart: boolean) => void} ShowExample */
 
 /**
- * Reads `#lesson/7/2`.
- * @param {string} hash
- * @returns {LessonPlace | null}
- */
-export function lessonPlaceOf(hash) {
-  const found = /^#lesson\/(\d{1,3})(?:\/(\d{1,3}|last))?$/.exec(hash);
-  if (found === null) return null;
-  const moment = found[2] === 'last' ? Number.POSITIVE_INFINITY : Number(found[2] ?? 1);
-  return { step: Math.max(1, Number(found[1])), moment: Math.max(1, moment) };
-}
-
-/**
- * Shows a moment of the lesson. The server plays the lesson anew up to the step, so going back shows what was there.
+ * Shows a moment of the lesson.
  * @param {LessonPlace} place
- * @param {(snapshot: Snapshot) => void} showState
+ * @param {ShowExample} show
  * @param {() => boolean} isStillWanted
  */
-export async function showLesson({ step, moment }, showState, isStillWanted) {
+export async function showLesson({ step, moment, isLive }, show, isStillWanted) {
   /** @type {LessonStep} */
   let lesson;
   try {
-    lesson = await load(step);
+    lesson = await loadStep(step);
   } catch (error) {
     if (isStillWanted()) renderProblem(error instanceof TypeError ? 'The demo does not answer.' : String(error));
     return;
@@ -42,15 +27,14 @@ export async function showLesson({ step, moment }, showState, isStillWanted) {
   const at = Math.min(moment, lesson.frames.length);
   const frame = lesson.frames[at - 1];
   if (frame === undefined) return;
-  if (at === 1) forgetLogs();
-  showState(frame.snapshot);
+  show(isLive ? null : frame.snapshot, at === 1);
   for (const part of ['producer', 'brokers', 'consumer', 'ledger']) {
     const names = part === 'brokers' ? ['log', 'notebook', 'replicas', 'header'] : [part];
-    const isLit = lesson.spotlight.some((name) => names.includes(name));
+    const isLit = isLive || lesson.spotlight.some((name) => names.includes(name));
     byId(part).dataset.lit = String(isLit);
   }
   document.body.dataset.spotlight = lesson.spotlight.join(' ');
-  render(lesson, at, frame.caption);
+  render(lesson, at, isLive, frame.caption);
 }
 
 /** @param {string} problem */
@@ -64,30 +48,21 @@ function renderProblem(problem) {
   );
 }
 
-/** @param {number} step */
-async function load(step) {
-  const known = steps.get(step);
-  if (known !== undefined) return known;
-  const loading = fetch(`/lesson/${step}`).then(async (response) => {
-    if (!response.ok) throw new Error((await response.json()).message);
-    return /** @type {Promise<LessonStep>} */ (response.json());
-  });
-  steps.set(step, loading);
-  loading.catch(() => steps.delete(step));
-  return loading;
-}
-
 /**
  * @param {LessonStep} lesson
  * @param {number} at
+ * @param {boolean} isLive
  * @param {string} caption
  */
-function render(lesson, at, caption) {
-  const { step, title, text, frames, header, tryIt } = lesson;
+function render(lesson, at, isLive, caption) {
+  const { step, title, text, frames, header, live } = lesson;
   const panel = byId('lesson');
   const hadFocus = panel.contains(document.activeElement) ? document.activeElement?.id : null;
   panel.dataset.step = String(step);
   panel.dataset.moment = String(at);
+  panel.dataset.shows = isLive ? 'live' : 'example';
+  const what = isLive ? 'In the example' : 'What you see';
+  const here = { step, moment: at };
   panel.replaceChildren(
     el('p', { class: 'step-of' }, `Idea ${step} of ${lesson.steps}`),
     el('h2', { id: 'lesson-title' }, title),
@@ -95,14 +70,19 @@ function render(lesson, at, caption) {
     el(
       'div',
       { class: 'moment', role: 'status' },
-      el('p', { class: 'moment-of' }, frames.length === 1 ? 'What you see' : `What you see, ${at} of ${frames.length}`),
+      el('p', { class: 'moment-of' }, frames.length === 1 ? what : `${what}, ${at} of ${frames.length}`),
       el('p', { id: 'caption' }, caption),
     ),
     header === null ? '' : headerTable(header),
     el('div', { class: 'steps' }, backButton(lesson, at), nextButton(lesson, at)),
-    tryIt === null || at < frames.length
-      ? ''
-      : el('p', { class: 'try' }, el('a', { href: `#live/${tryIt}` }, 'Do it yourself in the live system')),
+    at === frames.length || isLive ? tryLive(live, hashOf({ ...here, isLive: true })) : '',
+    isLive
+      ? el(
+          'p',
+          { class: 'try' },
+          el('a', { id: 'to-example', href: hashOf({ ...here, isLive: false }) }, 'Show the example again'),
+        )
+      : '',
     ideaList(lesson),
   );
   if (hadFocus) document.getElementById(hadFocus)?.focus();
@@ -112,19 +92,15 @@ function render(lesson, at, caption) {
  * @param {LessonStep} lesson
  * @param {number} at
  */
-function backButton({ step }, at) {
-  const href = at > 1 ? `#lesson/${step}/${at - 1}` : `#lesson/${step - 1}/last`;
-  const isFirst = at === 1 && step === 1;
-  return el(
-    'a',
-    {
-      id: 'lesson-back',
-      class: 'button',
-      href: isFirst ? null : href,
-      'aria-disabled': isFirst && 'true',
-      role: 'button',
-    },
-    'Back',
+function backButton(lesson, at) {
+  const href = neighbour(lesson, at, -1);
+  return moving(
+    el(
+      'a',
+      { id: 'lesson-back', class: 'button', href, 'aria-disabled': href === null && 'true', role: 'button' },
+      'Back',
+    ),
+    -1,
   );
 }
 
@@ -132,11 +108,25 @@ function backButton({ step }, at) {
  * @param {LessonStep} lesson
  * @param {number} at
  */
-function nextButton({ step, steps: length, frames }, at) {
-  const isLast = at === frames.length && step === length;
-  const href = isLast ? '#live' : at < frames.length ? `#lesson/${step}/${at + 1}` : `#lesson/${step + 1}`;
-  const label = isLast ? 'To the live system' : at < frames.length ? 'Go on' : 'Next idea';
-  return el('a', { id: 'lesson-next', class: 'button main', href, role: 'button' }, label);
+function nextButton(lesson, at) {
+  const isLast = at === lesson.frames.length;
+  const label = !isLast ? 'Go on' : lesson.step === lesson.steps ? 'To the live system' : 'Next idea';
+  const href = neighbour(lesson, at, 1);
+  return moving(el('a', { id: 'lesson-next', class: 'button main', href, role: 'button' }, label), 1);
+}
+
+/**
+ * A link that leads on from wherever the reader has got to by now, not from what it was made for. To open it elsewhere, it is a link.
+ * @param {HTMLElement} link
+ * @param {1 | -1} by
+ */
+function moving(link, by) {
+  link.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    move(by);
+  });
+  return link;
 }
 
 /** @param {LessonStep} lesson */
@@ -148,6 +138,7 @@ function ideaList({ step, steps: length }) {
       el(
         'a',
         {
+          id: `idea-${index + 1}`,
           href: `#lesson/${index + 1}`,
           'aria-current': index + 1 === step && 'step',
           'aria-label': `Idea ${index + 1}`,

@@ -4,13 +4,23 @@ import { forgetLogs, showBrokers } from './brokers.js';
 import { showConsumers, showLedger } from './consumer.js';
 import { focusControl, showControls } from './controls.js';
 import { byId } from './dom.js';
-import { lessonPlaceOf, showLesson } from './lesson.js';
+import { showLesson } from './lesson.js';
+import { lessonPlaceOf, move } from './lesson-place.js';
 import { follow } from './live.js';
 import { showProducers } from './producer.js';
+import { measure } from './stick.js';
 import { showTimeline } from './timeline.js';
+import { showTrial } from './try-live.js';
+
+const shownText = {
+  example: 'Shown: the worked example, played anew for this moment.',
+  live: 'Shown: the live system, with its own numbers.',
+};
 
 /** @type {Snapshot | null} */
 let liveState = null;
+/** What the panels show: the state of the running system, or a moment of the lesson. @type {'live' | 'example'} */
+let shown = 'live';
 
 /** @param {Snapshot} state */
 function showState({ audit, producers, partitions, brokers, consumers, ledger, timeline }) {
@@ -20,6 +30,30 @@ function showState({ audit, producers, partitions, brokers, consumers, ledger, t
   showConsumers(consumers);
   showLedger(ledger);
   showTimeline(timeline);
+}
+
+/** @param {'live' | 'example'} what */
+function say(what) {
+  shown = what;
+  const label = byId('shown');
+  label.dataset.shown = what;
+  if (label.textContent !== shownText[what]) label.textContent = shownText[what];
+}
+
+function showLive() {
+  if (shown !== 'live') forgetLogs();
+  say('live');
+  if (liveState !== null) showState(liveState);
+}
+
+/**
+ * @param {Snapshot} example
+ * @param {boolean} isStart Whether what comes has nothing to do with what was shown.
+ */
+function showExample(example, isStart) {
+  if (shown !== 'example' || isStart) forgetLogs();
+  say('example');
+  showState(example);
 }
 
 function isLesson() {
@@ -36,14 +70,20 @@ async function route() {
   byId('to-lesson').toggleAttribute('aria-current', false);
   byId(place === null ? 'to-live' : 'to-lesson').setAttribute('aria-current', 'page');
   if (place !== null) {
-    await showLesson(place, showState, () => window.location.hash === hash);
+    if (!wasLesson && !place.isLive) {
+      // What goes on meanwhile is no part of the example that is on its way.
+      forgetLogs();
+      say('example');
+    }
+    const show = (/** @type {Snapshot | null} */ example, /** @type {boolean} */ isStart) =>
+      example === null ? showLive() : showExample(example, isStart);
+    await showLesson(place, show, () => window.location.hash === hash);
     if (!wasLesson) byId('lesson').focus({ preventScroll: true });
     return;
   }
   if (wasLesson) {
     delete document.body.dataset.spotlight;
-    forgetLogs();
-    if (liveState !== null) showState(liveState);
+    showLive();
   }
   const action = /^#live\/([a-z-]+)$/.exec(hash)?.[1];
   if (action !== undefined) focusControl(action);
@@ -51,18 +91,20 @@ async function route() {
 
 window.addEventListener('hashchange', () => void route());
 document.addEventListener('keydown', (event) => {
-  if (!isLesson() || event.altKey || event.ctrlKey || event.metaKey) return;
-  if (event.key === 'ArrowRight') document.getElementById('lesson-next')?.click();
-  else if (event.key === 'ArrowLeft') document.getElementById('lesson-back')?.click();
+  if (!isLesson() || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (event.key === 'ArrowRight') move(1);
+  else if (event.key === 'ArrowLeft') move(-1);
   else if (event.key === ' ' && document.activeElement?.getAttribute('role') === 'button') {
     event.preventDefault();
     /** @type {HTMLElement} */ (document.activeElement).click();
   }
 });
 
+for (const id of ['controls', 'lesson']) measure(byId(id));
 follow((state) => {
   liveState = state;
   showControls(state.controls);
-  if (!isLesson()) showState(state);
+  showTrial(state);
+  if (shown === 'live') showState(state);
 });
 void route();
