@@ -95,6 +95,22 @@ describe('the demo as a command', () => {
 });
 
 describe('the other commands', () => {
+  it('the soak stops on Ctrl-C while its services start, with a sentence', async () => {
+    const child = spawn(
+      process.execPath,
+      ['--conditions=@sendonce/source', join(import.meta.dirname, '../src/soak/main.ts')],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    const closed = once(child, 'close');
+    const stderr = text(child.stderr);
+    await once(child.stdout, 'data');
+    child.kill('SIGINT');
+    expect(await closed).toEqual([130, null]);
+    expect(await stderr).toBe('Stopped before the first payment.\n');
+  });
+
   it.each([
     ['web.ts', ['--port', '9'], /takes no arguments.*PORT/s],
     ['real.ts', ['--help'], /takes no arguments.*KAFKA_BROKERS/s],

@@ -2,8 +2,7 @@ import { expect, it } from 'vitest';
 import { soak } from '../src/soak/soak.ts';
 import { verdictOf } from '../src/soak/verdict.ts';
 
-/** With starting and reconciling, about two minutes. */
-const durationMs = 80_000;
+const durationMs = 120_000;
 
 it('while brokers, consumers, the API and the databases are killed in turn, every accepted payment is applied exactly once', async () => {
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -51,6 +51,26 @@ describe('the payment system as a command', () => {
     },
   );
 
+  it('Ctrl-C before it has started ends it at once, with a sentence', async () => {
+    // A database that takes the connection and says nothing: it never starts.
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const child = start('real.ts', {
+      PORT: '0',
+      KAFKA_BROKERS: '127.0.0.1:1',
+      DATABASE_URL: `postgres://postgres@127.0.0.1:${(silent.address() as AddressInfo).port}/payments`,
+      REDIS_URL: 'redis://127.0.0.1:1',
+    });
+    const closed = once(child, 'close');
+    const stderr = text(child.stderr);
+    const [socket] = (await once(silent, 'connection')) as [Socket];
+    socket.on('error', () => socket.destroy());
+    child.kill('SIGINT');
+    expect(await closed).toEqual([130, null]);
+    expect(await stderr).toBe('Stopped before it had started.\n');
+    silent.close();
+  });
+
   it('a setting that makes no sense is a sentence that names it', async () => {
     const child = start('real.ts', { PORT: 'eighty' });
     const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
@@ -66,7 +86,9 @@ describe('the payment system as a command', () => {
       REDIS_URL: 'redis://127.0.0.1:1',
     });
     const [stderr, stdout] = await Promise.all([text(child.stderr), text(child.stdout), once(child, 'close')]);
-    expect(stderr).toMatch(/The demo could not go on: .*127\.0\.0\.1:1/);
+    expect(stderr).toMatch(
+      /^The demo could not go on: Postgres can’t be used: .*127\.0\.0\.1:1\. Does DATABASE_URL name /m,
+    );
     expect(stderr + stdout).not.toContain('secret');
     expect(child.exitCode).toBe(1);
   });

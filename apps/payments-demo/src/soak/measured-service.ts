@@ -5,6 +5,8 @@ process.on('message', (question) => {
   const { heapUsed, external } = process.memoryUsage();
   process.send?.({ heapBytes: heapUsed + external, handles: process.getActiveResourcesInfo().length });
 });
+// Its parent is gone, and with it the services it needs.
+process.on('disconnect', () => process.exit(1));
 // The channel alone must not keep the process alive.
 process.channel?.unref();
 await import('../real.ts');

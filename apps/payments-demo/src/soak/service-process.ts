@@ -73,6 +73,8 @@ export class ServiceProcess {
 
   #spawn(): void {
     const child = fork(join(import.meta.dirname, 'measured-service.ts'), [], {
+      // Its own process group: Ctrl-C in the terminal is for the soak, which ends its processes when their work is done.
+      detached: true,
       env: { ...process.env, ...this.#environment },
       execArgv: ['--conditions=@sendonce/source', '--disable-warning=TimeoutNegativeWarning', '--expose-gc'],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -11,10 +11,17 @@ import { troublesOf } from './troubles.ts';
 import { handlesMax } from './verdict.ts';
 
 export interface SoakOptions {
-  /** How long trouble goes on, at least one round of it; starting and reconciling come on top. */
+  /** How long payments and trouble go on, at least one round of it; starting and reconciling come on top. */
   readonly durationMs: number;
   readonly paymentsPerSecond: number;
   readonly say: (line: string) => void;
+  /** Ends the trouble early: what was accepted by then is reconciled. Before the first payment it rejects with {@link SoakStoppedError}. */
+  readonly signal?: AbortSignal;
+}
+
+/** Stopped before there was anything to reconcile. Some of its services may be starting: they end with this process. */
+export class SoakStoppedError extends Error {
+  override readonly name = 'SoakStoppedError';
 }
 
 export interface TroubleReport {
@@ -44,6 +51,8 @@ export interface SoakReport extends ComparedBooks {
 }
 
 const calmMs = 2_000;
+/** No trouble is begun that would not be over in time. */
+const longestTroubleMs = 15_000;
 const restMaxMs = 20_000;
 const restPollMs = 500;
 /** The turn after which both processes have been killed. */
@@ -53,7 +62,7 @@ const measuredAfterTurn = 1;
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { paymentsPerSecond, say } = options;
   say('starting three brokers, Postgres and Redis');
-  await using scene = await openScene();
+  await using scene = await openedUnlessStopped(options.signal);
   await using other = await createProducer({
     transport: createKafkaTransport({ brokers: scene.kafka.bootstrap, clientId: 'soak' }),
     clientId: 'soak',
@@ -86,6 +95,15 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   };
 }
 
+async function openedUnlessStopped(signal: AbortSignal | undefined): Promise<Scene> {
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = (): void => reject(new SoakStoppedError('Stopped before the first payment.'));
+    if (signal?.aborted) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
+  });
+  return Promise.race([openScene(), stopped]);
+}
+
 /** Connections that clients keep alive end some seconds after their last request; what has leaked stays. */
 async function measureAtRest(process: ServiceProcess): Promise<Measure> {
   const deadlineMs = performance.now() + restMaxMs;
@@ -99,15 +117,19 @@ async function measureAtRest(process: ServiceProcess): Promise<Measure> {
 async function causeTroubles(
   scene: Scene,
   clients: Clients,
-  { durationMs, say }: SoakOptions,
+  { durationMs, say, signal }: SoakOptions,
 ): Promise<{ troubles: TroubleReport[]; before: Map<ServiceProcess, Measure> }> {
   const processes = [scene.api, scene.consumers];
-  const inTurn = troublesOf(scene);
+  const pause = pauseUnlessStopped(signal);
+  const inTurn = troublesOf(scene, pause);
   const troubles: TroubleReport[] = [];
   const before = new Map<ServiceProcess, Measure>();
   const endMs = performance.now() + durationMs;
-  for (let turn = 0; performance.now() < endMs || turn < inTurn.length; turn++) {
-    await sleep(calmMs);
+  const isTimeFor = (turn: number): boolean =>
+    turn < inTurn.length || endMs - performance.now() > calmMs + longestTroubleMs;
+  for (let turn = 0; isTimeFor(turn); turn++) {
+    await pause(calmMs);
+    if (signal?.aborted) break;
     clients.takeLongestGapMs();
     const { name, cause } = inTurn[turn % inTurn.length]!;
     const startMs = performance.now();
@@ -120,7 +142,19 @@ async function causeTroubles(
     );
     if (turn === measuredAfterTurn) for (const each of processes) before.set(each, await each.measure());
   }
+  await pause(Math.max(0, endMs - performance.now()));
   return { troubles, before };
+}
+
+/** Waits; not when it was stopped, and no longer than until then. */
+function pauseUnlessStopped(signal: AbortSignal | undefined): (durationMs: number) => Promise<void> {
+  return async (durationMs) => {
+    try {
+      await sleep(durationMs, undefined, signal === undefined ? {} : { signal });
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    }
+  };
 }
 
 function seconds(durationMs: number): string {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scene } from './scene.ts';
 
 export interface Trouble {
@@ -11,8 +10,14 @@ export interface Trouble {
 const brokerAwayMs = 7_000;
 const databaseAwayMs = 3_000;
 
-/** In the order in which they come, again and again. Each is over before the next begins. */
-export function troublesOf({ kafka, postgres, redis, api, consumers }: Scene): Trouble[] {
+/**
+ * In the order in which they come, again and again. Each is over before the next begins.
+ * @param pause How it waits while something is away.
+ */
+export function troublesOf(
+  { kafka, postgres, redis, api, consumers }: Scene,
+  pause: (durationMs: number) => Promise<void>,
+): Trouble[] {
   let rounds = 0;
   return [
     {
@@ -34,7 +39,7 @@ export function troublesOf({ kafka, postgres, redis, api, consumers }: Scene): T
       cause: async () => {
         const brokerId = kafka.brokerIds[rounds++ % kafka.brokerIds.length]!;
         await kafka.kill(brokerId);
-        await sleep(brokerAwayMs);
+        await pause(brokerAwayMs);
         await kafka.restart(brokerId);
       },
     },
@@ -42,7 +47,7 @@ export function troublesOf({ kafka, postgres, redis, api, consumers }: Scene): T
       name: 'Postgres crashed',
       cause: async () => {
         await postgres.stop('immediate');
-        await sleep(databaseAwayMs);
+        await pause(databaseAwayMs);
         await postgres.start();
       },
     },
@@ -50,7 +55,7 @@ export function troublesOf({ kafka, postgres, redis, api, consumers }: Scene): T
       name: 'Redis stopped',
       cause: async () => {
         await redis.stop();
-        await sleep(databaseAwayMs);
+        await pause(databaseAwayMs);
         await redis.start();
       },
     },
@@ -67,7 +72,7 @@ export function troublesOf({ kafka, postgres, redis, api, consumers }: Scene): T
       cause: async () => {
         const brokerId = kafka.brokerIds[rounds++ % kafka.brokerIds.length]!;
         kafka.freeze(brokerId);
-        await sleep(brokerAwayMs);
+        await pause(brokerAwayMs);
         kafka.resume(brokerId);
       },
     },

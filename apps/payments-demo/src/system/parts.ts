@@ -8,6 +8,7 @@ import { openPostgres } from './database/postgres.ts';
 import { ensureSchema } from './database/schema.ts';
 import { createSystemEvents, type SystemEventEmitter } from './events.ts';
 import { openNotificationKeys } from './notification-keys.ts';
+import { using } from './part-error.ts';
 import { paymentsPartitions, paymentsTopic } from './payment.ts';
 import type { PaymentSystemOptions } from './payment-system.ts';
 import { PaymentDesk } from './produce/payment-desk.ts';
@@ -46,12 +47,14 @@ export async function startParts(
       ? await openPGlite()
       : openPostgres(options.database.postgresUrl, (err) => log.warn({ err }, 'Postgres connection lost'));
   shutdown.add(() => database.close());
-  await ensureSchema(database);
+  await using('Postgres', () => ensureSchema(database));
   const keys = openNotificationKeys(options.notifications, (err) => log.warn({ err }, 'Redis connection lost'));
   shutdown.add(() => keys.close());
+  const hasConsumers = options.consumers ?? true;
+  if (hasConsumers) await using('Redis', () => keys.check());
 
   shutdown.add(() => cluster.close());
-  await cluster.ensureTopic(paymentsTopic, paymentsPartitions);
+  await using('Kafka', () => cluster.ensureTopic(paymentsTopic, paymentsPartitions));
   const producer = new PaymentProducer({
     cluster,
     hooks: combineHooks(telemetry.producerHooks, producerEvents(events), options.hooks ?? {}),
@@ -59,14 +62,14 @@ export async function startParts(
     times: options.times ?? {},
   });
   shutdown.add(() => producer.close());
-  await producer.start();
+  await using('Kafka', () => producer.start());
 
   const hooks = telemetry.dedupHooks;
   const ledger = createLedgerConsumer({ cluster, database, events, hooks });
   const send = mailProvider(database);
   const notifications = createNotificationConsumer({ cluster, keys: keys.store, send, events, hooks });
   shutdown.add(() => Promise.all([ledger.close(), notifications.close()]));
-  if (options.consumers ?? true) await Promise.all([ledger.start(), notifications.start()]);
+  if (hasConsumers) await Promise.all([ledger.start(), notifications.start()]);
 
   const requests = new PaymentRequests(database);
   const desk = new PaymentDesk(requests, producer, events);

@@ -181,3 +181,12 @@ it('says whether it lives, whether it is ready, and what it counted', async () =
   expect(metrics).toMatch(/^sendonce_consumer_dedup_messages_total\{.*sendonce_dedup_outcome="duplicate".*\} [1-9]/m);
   expect(metrics).toMatch(/^sendonce_producer_record_sends_total\{.*\} [1-9]/m);
 });
+
+it(
+  'what can’t be reached at the start is named, with the reason',
+  async () => {
+    const starting = startMemorySystem({ notifications: { redisUrl: 'redis://127.0.0.1:1' } });
+    await expect(starting).rejects.toThrow('Redis can’t be used: connect ECONNREFUSED 127.0.0.1:1');
+  },
+  pgliteStartMs,
+);
