@@ -43,6 +43,22 @@ function unsecuredToken(): string {
   return `${part({ alg: 'none' })}.${part({ sub: 'alice', iat: nowSeconds, exp: nowSeconds + 3600 })}.`;
 }
 
+/** PLAIN, as a kafkajs mechanism that brings its own messages. */
+function plugIn(username: string, secret: string): NonNullable<KafkaTransportOptions['sasl']> {
+  const text = Buffer.from(`\0${username}\0${secret}`);
+  const message = Buffer.alloc(4 + text.length);
+  message.writeInt32BE(text.length);
+  text.copy(message, 4);
+  return {
+    mechanism: 'PLAIN',
+    authenticationProvider: ({ saslAuthenticate }) => ({
+      authenticate: async () => {
+        await saslAuthenticate({ request: { encode: () => message } });
+      },
+    }),
+  };
+}
+
 function transportTo(listener: Listener, access: Access) {
   return createKafkaTransport({ brokers: bootstrapOf(listener), clientId: 'secured', ...access });
 }
@@ -93,6 +109,7 @@ describe('TLS and SASL on a real broker', () => {
       'sasl',
       () => ({ sasl: { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: unsecuredToken() }) } }),
     ],
+    ['a mechanism of one’s own, as plug-ins for AWS IAM bring one', 'sasl', () => ({ sasl: plugIn('bob', password) })],
   ])('%s carries records', async (_, listener, access) => {
     expect(await sendOne(listener, access())).toBeGreaterThanOrEqual(0n);
   });
@@ -106,6 +123,11 @@ describe('TLS and SASL on a real broker', () => {
       expect(everythingIn(error)).not.toContain(Buffer.from(wrongPassword).toString('base64'));
     },
   );
+
+  test('a refusal of a mechanism of one’s own is typed, too, and not retriable', async () => {
+    const error = await refusal('sasl', { sasl: plugIn('bob', wrongPassword) });
+    expect(error).toMatchObject({ name: 'TransportError', code: 'AUTHENTICATION_FAILED', retriable: false });
+  });
 
   test('createProducer with a wrong password rejects at once instead of trying again and again', async () => {
     const startMs = performance.now();
