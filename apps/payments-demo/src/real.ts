@@ -30,7 +30,8 @@ await runUntilStopped(async () => {
       notifications: { redisUrl: services.redisUrl },
       port: settings.port,
       consumers: settings.consumers,
-      times: { requestTimeoutMs, deliveryTimeoutMs },
+      // Batches that wait for the broker's answer would hardly ever be several on their way; a visitor is to see them.
+      times: { requestTimeoutMs, deliveryTimeoutMs, lingerMs: 0 },
       instruments: [
         (running) => {
           const faults = services.ownKafka === null ? noFaults : kafkaFaults(services.ownKafka, running.events);

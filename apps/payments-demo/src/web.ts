@@ -19,7 +19,8 @@ await runUntilStopped(async () => {
     notifications: 'memory',
     port,
     logger: false,
-    times: { requestTimeoutMs, deliveryTimeoutMs },
+    // Batches that wait for the broker's answer would hardly ever be several on their way; a visitor is to see them.
+    times: { requestTimeoutMs, deliveryTimeoutMs, lingerMs: 0 },
     instruments: [(running) => pagePlugin(new Lab({ system: running, cluster }))],
   });
   process.stdout.write(`Open ${system.url} in a browser. The API is there too: POST /payments. Ctrl-C stops it.\n`);

@@ -41,7 +41,7 @@ export async function showSystem(times: LabTimes = testTimes): Promise<ShownSyst
     notifications: 'memory',
     port: 0,
     logger: false,
-    times: { requestTimeoutMs, deliveryTimeoutMs },
+    times: { requestTimeoutMs, deliveryTimeoutMs, lingerMs: 0 },
     instruments: [(running) => pagePlugin(new Lab({ system: running, cluster, times }))],
   });
   return { cluster, system, url: system.url, times };

@@ -72,6 +72,8 @@ export class LessonRun {
       clientId: 'payment-service',
       requestTimeoutMs,
       deliveryTimeoutMs,
+      // Batches that wait for the broker's answer would hardly ever be five on their way.
+      lingerMs: 0,
       logger: { info: () => {}, warn: () => {} },
       hooks: producerEvents(this.#events),
     });
