@@ -42,7 +42,8 @@ export function kafkaPaymentsCluster({ brokers, onConsumerProblem }: KafkaPaymen
         const replicationFactor = Math.min(replicationFactorMax, members.length);
         const minInsyncReplicas = Math.max(1, replicationFactor - 1);
         await admin.createTopics({
-          waitForLeaders: true,
+          // kafkajs gives up when it asks a broker that has not heard of the topic so far; below it is asked again.
+          waitForLeaders: false,
           topics: [
             {
               topic,
