@@ -87,7 +87,7 @@ export const controls = [
     group: 'brokers',
     needs: 'brokers',
     expect: ({ deliveryTimeoutMs }) =>
-      `All brokers freeze for longer than a payment may take (${seconds(deliveryTimeoutMs)}). Its sender is told “unknown”. Then resend: the same key makes asking again safe.`,
+      `One payment goes through; when the next is on its way all brokers freeze for longer than it may take (${seconds(deliveryTimeoutMs)}). Its sender is told “unknown”. Then resend: the same key makes asking again safe.`,
   },
   {
     action: 'restart-producer',

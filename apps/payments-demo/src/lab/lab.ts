@@ -187,8 +187,7 @@ export class Lab {
         this.#outages.freezeLeader();
         return this.#sendOne();
       case 'outlast-timeout':
-        this.#outages.freezeAll();
-        return this.#sendOne();
+        return this.#outlastTimeout();
       case 'restart-producer':
         return this.#outages.restartProducer();
       case 'resend':
@@ -197,6 +196,13 @@ export class Lab {
         this.#outages.crashConsumer();
         return this.#sendOne();
     }
+  }
+
+  /** The first payment opens the connection on which the second one leaves. */
+  #outlastTimeout(): void {
+    const { promise: isConnected, resolve } = Promise.withResolvers<void>();
+    this.#outages.freezeAll(isConnected);
+    void this.#payments.sendApart(2, 0, resolve);
   }
 
   async #delay(byMs: number): Promise<void> {

@@ -59,12 +59,16 @@ export class Outages {
     });
   }
 
-  /** Longer than any payment may take, and when one has left: what was never sent would be known not to be stored. */
-  freezeAll(): void {
+  /**
+   * Longer than any payment may take, and when one has left: what was never sent would be known not to be stored.
+   * @param isConnected Resolves when the next batch leaves on a connection that is open already.
+   */
+  freezeAll(isConnected: Promise<void>): void {
     const { faults, times } = this.#options;
     if (faults === null) return;
     this.#brokers = 'All brokers are frozen. Wait until they have woken up.';
     void this.#during('brokers', async () => {
+      await isConnected;
       await this.#atNextBatch(() => {
         for (const brokerId of faults.brokerIds) faults.freeze(brokerId);
       });

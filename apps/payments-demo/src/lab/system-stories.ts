@@ -77,7 +77,11 @@ export class SystemStories {
   }
 
   #sentAgain(attempt: Attempt): void {
-    if (attempt.attempt === 1) return;
+    if (attempt.attempt === 1) {
+      // It was withdrawn with its number, since nothing of it had left: this is another batch.
+      this.#batches.end(attempt, 'its time was up: certainly not stored, and its number is free', 'bad');
+      return;
+    }
     this.#batches.goOn(attempt, `same numbers sent again, to broker ${brokerLetter(attempt.brokerId)}`);
   }
 

@@ -120,8 +120,8 @@ it('“Outlast the delivery timeout”: the sender is told “unknown”, and as
   await view.story(/takes epoch 1/);
   await view.page.locator('.chip[data-state="running"][data-broker]').nth(2).waitFor();
   await view.press('resend');
-  const after = await view.settledAt('accepted', before.accepted + 1);
-  expect(after.applied).toBe(before.applied + 1);
+  const after = await view.settledAt('accepted', before.accepted + 2);
+  expect(after.applied).toBe(before.applied + 2);
   await view.shows('[data-tile="accepted"] .note', 'senders told “stored”');
 });
 

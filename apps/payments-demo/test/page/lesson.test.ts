@@ -116,6 +116,9 @@ it('by the keyboard alone: in, forward, back, to the live system’s button and 
   await page.keyboard.press('Space');
   await moment(2, 1);
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('lesson-next');
+  await page.locator('.skip.lesson-only').focus();
+  await page.keyboard.press('Enter');
+  await page.locator('#lesson[data-step="2"]:focus').waitFor();
   await page.locator('.ideas a').nth(2).focus();
   await page.keyboard.press('Enter');
   await moment(3, 1);

@@ -100,6 +100,13 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
+for (const link of document.querySelectorAll('.skip')) {
+  link.addEventListener('click', (event) => {
+    // The address says what is shown: it stays.
+    event.preventDefault();
+    byId((link.getAttribute('href') ?? '').slice(1)).focus();
+  });
+}
 for (const id of ['controls', 'lesson']) measure(byId(id));
 follow((state) => {
   liveState = state;
