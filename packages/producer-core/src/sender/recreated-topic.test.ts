@@ -53,6 +53,29 @@ describe('a topic that was made again', () => {
     expect(step).toEqual({ do: 'ask', batch: first!.batch, round: 2 });
   });
 
+  test('C4, C9: batches that never left go before a later one is asked about, since the new one takes any number', () => {
+    const partition = new Partition().open();
+    partition.add(4);
+    const [failed, second, third, last] = partition.drain();
+    partition.lose(failed!);
+    partition.notSent(second!);
+    partition.notSent(third!);
+    partition.lose(last!);
+    partition.sequencer.topicRecreated();
+    partition.expire(failed!.batch);
+    const asked = [second, third, last].map((former, index) => {
+      const attempt = partition.only();
+      partition.stored(attempt, BigInt(2 * index));
+      return attempt.batch === former!.batch;
+    });
+    expect(asked).toEqual([true, true, true]);
+    expect(partition.acknowledged.slice(1)).toEqual([
+      [4, 0n],
+      [6, 2n],
+      [8, 4n],
+    ]);
+  });
+
   test.each(['out-of-order', 'unknown-producer'] as const)(
     'C11: that it does not know the producer (%s) is no second loss, and one that follows a bump is',
     (trigger) => {

@@ -29,7 +29,8 @@ export type ResolutionStep =
  *
  * A batch whose callers were told that it failed is asked only when it comes after all that still wait: it may be the one that
  * the leader remembers. That can't store it, since its predecessor was refused just before. Any other would be stored by being
- * asked, perhaps after the application sent it anew; its later neighbours tell its fate. One that never left needs no question.
+ * asked, perhaps after the application sent it anew; its later neighbours tell its fate. One that never left needs no question; but where
+ * the log was cut, the leader may know nothing of the producer and take any number, so such a one has to go before a later one is asked about.
  */
 export function resolutionStep(
   numbered: readonly ProducerBatch[],
@@ -42,7 +43,9 @@ export function resolutionStep(
     return numbered.some((batch) => batch.state === 'settled') ? { do: 'bump' } : { do: 'continue' };
   }
   const asked = numbered.filter((batch, index) =>
-    batch.state === 'settled' ? index > newestWaiting && batch.unanswered > 0 && !batch.knownStored : batch.left,
+    batch.state === 'settled'
+      ? index > newestWaiting && batch.unanswered > 0 && !batch.knownStored
+      : batch.left || (batch.answersForItself && index < newestWaiting),
   );
   if (round === 0) return { do: 'ask', batch: asked[0]!, round: 1 };
   const next = asked.find((batch) => batch.refusedInRound !== round);
