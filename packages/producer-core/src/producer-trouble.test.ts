@@ -708,6 +708,34 @@ describe('flush', () => {
   });
 });
 
+describe('C9: a question that is lost', () => {
+  test('is followed by the first one again, so that a broker which forgot the producer meanwhile stores them in order', async () => {
+    const { producer, runtime, transport } = await bench({ lingerMs: 0 });
+    watch(producer.send(record('opens the gate')));
+    await runtime.settle();
+    transport.only().answer();
+    await runtime.settle();
+    for (const value of ['a', 'b', 'c']) {
+      watch(producer.send(record(value)));
+      await runtime.settle();
+    }
+    const [a, b, c] = transport.take();
+    a!.refuse('INVALID_RECORD');
+    b!.refuse('OUT_OF_ORDER_SEQUENCE_NUMBER');
+    c!.refuse('OUT_OF_ORDER_SEQUENCE_NUMBER');
+    await runtime.settle();
+    const first = transport.only();
+    expect(first.batch.values).toEqual(['b']);
+    first.refuse('OUT_OF_ORDER_SEQUENCE_NUMBER');
+    await runtime.settle();
+    const second = transport.only();
+    expect(second.batch.values).toEqual(['c']);
+    second.lose();
+    await runtime.advance(500);
+    expect(transport.only().batch.values).toEqual(['b']);
+  });
+});
+
 describe('C9: batches that a later one proved stored', () => {
   test('one of them is acknowledged although its own retry ends in an error that is not retried', async () => {
     const { producer, runtime, transport } = await bench();

@@ -71,7 +71,7 @@ export class MetadataRefresher {
   #scheduleAsk(pauseMs: number): void {
     const nowMs = this.#runtime.monotonicMs();
     const atMs = Math.max(nowMs, this.#lastAskedAtMs + pauseMs);
-    if (this.#next.heapIndex >= 0 && this.#next.atMs <= atMs) return;
+    if (this.#next.isSet && this.#next.atMs <= atMs) return;
     if (atMs <= nowMs) this.#ask();
     else this.#deadlines.set(this.#next, atMs);
   }

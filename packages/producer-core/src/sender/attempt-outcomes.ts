@@ -63,6 +63,7 @@ export class AttemptOutcomes {
       batch.lostAtMs = nowMs;
     }
     batch.lastError = error;
+    queue.sequencer.connectionLost();
     if (batch.state === 'settled') this.#settlement.releaseIfDone(batch);
     else if (!error.retriable) {
       this.#settlement.end(batch, () => lostError(batch, error));

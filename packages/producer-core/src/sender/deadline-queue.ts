@@ -1,5 +1,7 @@
 import type { OutsideCallers } from '../outside-callers.ts';
 import type { Runtime, TimerHandle } from '../runtime.ts';
+import { DeadlineHeap } from './deadline-heap.ts';
+import { DeadlineLine } from './deadline-line.ts';
 
 /** Something that wants to be called at a time. Lives in at most one queue, at one place. */
 export abstract class Deadline {
@@ -7,7 +9,14 @@ export abstract class Deadline {
   atMs = 0;
   /** Place in the heap; -1 while it is in none. */
   heapIndex = -1;
+  /** Place in the line; -1 while it is in none. */
+  linePlace = -1;
   abstract onDue(nowMs: number): void;
+
+  /** Whether it is in a queue. */
+  get isSet(): boolean {
+    return this.linePlace >= 0 || this.heapIndex >= 0;
+  }
 }
 
 /** A deadline that calls a function: for the few that are not part of a hot path. */
@@ -20,13 +29,14 @@ export class CallbackDeadline extends Deadline {
 }
 
 /**
- * All deadlines of a producer behind one timer. A binary heap in which each entry knows its place, so that a settled batch
- * leaves it at once: with one entry a batch and 120 s each, entries that only expire would hold memory for two minutes.
+ * All deadlines of a producer behind one timer. Each entry knows its place, so that a settled batch leaves at once: with one entry a
+ * batch and 120 s each, entries that only expire would hold memory for two minutes.
  */
 export class DeadlineQueue {
   readonly #runtime: Runtime;
   readonly #outsideCallers: OutsideCallers;
-  readonly #heap: Deadline[] = [];
+  readonly #line = new DeadlineLine();
+  readonly #heap = new DeadlineHeap();
   #timer: TimerHandle | null = null;
   #timerAtMs = Number.POSITIVE_INFINITY;
   #closed = false;
@@ -37,40 +47,42 @@ export class DeadlineQueue {
   }
 
   get size(): number {
-    return this.#heap.length;
+    return this.#line.size + this.#heap.size;
   }
 
   /** Adds `deadline`, or moves it when it is already here. */
   set(deadline: Deadline, atMs: number): void {
     if (this.#closed) return;
-    if (deadline.heapIndex >= 0) this.remove(deadline);
+    this.#takeOut(deadline);
     deadline.atMs = atMs;
-    deadline.heapIndex = this.#heap.length;
-    this.#heap.push(deadline);
-    this.#siftUp(deadline.heapIndex);
+    if (this.#line.takes(atMs)) this.#line.add(deadline);
+    else this.#heap.add(deadline);
     if (atMs < this.#timerAtMs) this.#arm(atMs);
   }
 
   remove(deadline: Deadline): void {
-    const index = deadline.heapIndex;
-    if (index < 0) return;
-    deadline.heapIndex = -1;
-    const last = this.#heap.pop()!;
-    if (last === deadline) {
-      if (this.#heap.length === 0) this.#disarm();
-      return;
-    }
-    this.#heap[index] = last;
-    last.heapIndex = index;
-    this.#siftUp(index);
-    this.#siftDown(last.heapIndex);
+    if (!deadline.isSet) return;
+    this.#takeOut(deadline);
+    if (this.size === 0) this.#disarm();
   }
 
   close(): void {
     this.#closed = true;
-    for (const deadline of this.#heap) deadline.heapIndex = -1;
-    this.#heap.length = 0;
+    this.#line.clear();
+    this.#heap.clear();
     this.#disarm();
+  }
+
+  #takeOut(deadline: Deadline): void {
+    if (deadline.linePlace >= 0) this.#line.remove(deadline);
+    else if (deadline.heapIndex >= 0) this.#heap.remove(deadline);
+  }
+
+  get #first(): Deadline | undefined {
+    const inLine = this.#line.first;
+    const inHeap = this.#heap.first;
+    if (inLine === undefined || inHeap === undefined) return inLine ?? inHeap;
+    return inHeap.atMs < inLine.atMs ? inHeap : inLine;
   }
 
   #arm(atMs: number): void {
@@ -93,46 +105,11 @@ export class DeadlineQueue {
     this.#timer = null;
     this.#timerAtMs = Number.POSITIVE_INFINITY;
     const nowMs = this.#runtime.monotonicMs();
-    for (let head = this.#heap[0]; head !== undefined && head.atMs <= nowMs; head = this.#heap[0]) {
-      this.remove(head);
-      head.onDue(nowMs);
+    for (let first = this.#first; first !== undefined && first.atMs <= nowMs; first = this.#first) {
+      this.remove(first);
+      first.onDue(nowMs);
     }
-    const next = this.#heap[0];
+    const next = this.#first;
     if (next !== undefined && !this.#closed && next.atMs < this.#timerAtMs) this.#arm(next.atMs);
   };
-
-  #siftUp(from: number): void {
-    const heap = this.#heap;
-    const entry = heap[from]!;
-    let index = from;
-    while (index > 0) {
-      const parentIndex = (index - 1) >> 1;
-      const parent = heap[parentIndex]!;
-      if (parent.atMs <= entry.atMs) break;
-      heap[index] = parent;
-      parent.heapIndex = index;
-      index = parentIndex;
-    }
-    heap[index] = entry;
-    entry.heapIndex = index;
-  }
-
-  #siftDown(from: number): void {
-    const heap = this.#heap;
-    const entry = heap[from]!;
-    let index = from;
-    for (;;) {
-      let childIndex = 2 * index + 1;
-      if (childIndex >= heap.length) break;
-      const right = heap[childIndex + 1];
-      if (right !== undefined && right.atMs < heap[childIndex]!.atMs) childIndex++;
-      const child = heap[childIndex]!;
-      if (child.atMs >= entry.atMs) break;
-      heap[index] = child;
-      child.heapIndex = index;
-      index = childIndex;
-    }
-    heap[index] = entry;
-    entry.heapIndex = index;
-  }
 }

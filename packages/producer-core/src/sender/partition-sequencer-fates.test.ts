@@ -181,6 +181,19 @@ describe('C9: what an acknowledged batch proves of the earlier ones', () => {
 });
 
 describe('C9: while a partition is resolved', () => {
+  test('a question whose connection ends begins the round again: whoever answers next may know less than who refused before', () => {
+    const partition = new Partition().open();
+    partition.add(3);
+    const [failed, second, third] = partition.drain();
+    partition.lose(failed!, second!, third!);
+    partition.expire(failed!.batch);
+    partition.outOfOrder(partition.only());
+    const lost = partition.only();
+    expect(lost.batch).toBe(third!.batch);
+    partition.lose(lost);
+    expect(partition.only().batch).toBe(second!.batch);
+  });
+
   test('batches that waited for a retry, and those that come back, are resolving', () => {
     const partition = new Partition().open();
     partition.add(3);
@@ -205,24 +218,34 @@ describe('C9: while a partition is resolved', () => {
     expect(partition.bumps).toMatchObject([{ trigger: 'delivery-timeout', renumbered: 0 }]);
   });
 
-  test('a round counts from its first question: a connection lost within it makes another, however late the last one', () => {
-    const partition = new Partition().open();
-    partition.add(3);
-    partition.lose(...partition.drain());
-    // The retry that shows the trouble, then the first round.
-    for (let answer = 0; answer < 4; answer++) partition.outOfOrder(partition.only());
-    partition.nowMs = 1_000;
-    partition.sequencer.resume(1_000);
-    partition.outOfOrder(partition.only());
-    partition.lose(partition.only());
-    partition.nowMs = 2_500;
-    for (const expected of [4, 6]) {
-      const question = partition.only();
-      expect(question.batch.baseSequence).toBe(expected);
-      partition.outOfOrder(question);
-    }
-    expect(partition.bumps).toEqual([]);
-    expect(partition.only().batch.baseSequence).toBe(2);
+  test('a round that began again because its connection ended counts from there, and has to begin a second after that', () => {
+    const afterLossAt = (restartMs: number) => {
+      const partition = new Partition().open();
+      partition.add(3);
+      partition.lose(...partition.drain());
+      // The retry that shows the trouble, then the first round.
+      for (let answer = 0; answer < 4; answer++) partition.outOfOrder(partition.only());
+      partition.nowMs = 1_000;
+      partition.sequencer.resume(1_000);
+      partition.outOfOrder(partition.only());
+      const lost = partition.only();
+      partition.nowMs = restartMs;
+      lost.batch.lostAtMs = 1_000;
+      partition.lane.connection++;
+      partition.sequencer.attemptEnded(lost, true);
+      partition.sequencer.connectionLost();
+      partition.sequencer.retriable(lost.batch, restartMs);
+      for (const expected of [2, 4, 6]) {
+        const question = partition.only();
+        expect(question.batch.baseSequence).toBe(expected);
+        partition.outOfOrder(question);
+      }
+      return partition;
+    };
+    expect(afterLossAt(2_000).bumps).toHaveLength(1);
+    const tooSoon = afterLossAt(1_999);
+    expect(tooSoon.bumps).toEqual([]);
+    expect(tooSoon.resumeTimes.at(-1)).toBe(2_000);
   });
 
   test('what starts again in the next epoch is as if it had never left', () => {

@@ -119,6 +119,7 @@ export class Partition {
       this.sequencer.attemptEnded(attempt, true);
       attempt.batch.unanswered++;
       attempt.batch.lostAtMs = this.nowMs;
+      this.sequencer.connectionLost();
       this.sequencer.retriable(attempt.batch, this.nowMs);
     }
   }

@@ -94,6 +94,8 @@ export class PartitionSequencer {
   #trigger: ResolutionTrigger = 'delivery-timeout';
   #round = 0;
   #roundStartedAtMs = 0;
+  /** The next question is a round's first one. */
+  #roundBegins = false;
   #asking: ProducerBatch | null = null;
   #logStartOffset = -1n;
   /** Not every refusal of this resolution was about sequences, so they prove nothing about what the broker has. */
@@ -320,9 +322,15 @@ export class PartitionSequencer {
   /** A new leader may know more, or less: a round is asked of one leader alone. */
   leaderChanged(nowMs: number): void {
     this.#gateLane = null;
-    if (this.state !== 'resolving') return;
-    for (const batch of this.numbered) if (batch.refusedInRound === this.#round) batch.refusedInRound = 0;
+    this.connectionLost();
     this.#advance(nowMs);
+  }
+
+  /** Who answers on the next connection may not be who refused before: the round begins again. */
+  connectionLost(): void {
+    if (this.state !== 'resolving') return;
+    this.#roundBegins = true;
+    for (const batch of this.numbered) if (batch.refusedInRound === this.#round) batch.refusedInRound = 0;
   }
 
   /** The time asked for by `resumeAt` has come. */
@@ -382,9 +390,10 @@ export class PartitionSequencer {
     const step = resolutionStep(this.numbered, this.#round, this.#roundStartedAtMs, nowMs);
     switch (step.do) {
       case 'ask':
-        if (step.round !== this.#round) {
+        if (step.round !== this.#round || this.#roundBegins) {
           this.#round = step.round;
           this.#roundStartedAtMs = nowMs;
+          this.#roundBegins = false;
         }
         this.#asking = step.batch;
         return;

@@ -83,7 +83,7 @@ export class Sender {
       this.openIsDue(queue);
       return;
     }
-    if (queue.linger.heapIndex < 0) {
+    if (!queue.linger.isSet) {
       const backlogMs = lane === null ? 0 : lane.answerTimes.backlogMs;
       this.#ports.deadlines.set(queue.linger, open.createdAtMs + lingerMs + backlogMs);
     }
