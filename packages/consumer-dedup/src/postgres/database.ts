@@ -13,6 +13,8 @@ export interface BeginOptions {
   readonly preamble: string;
   /** For a connection, and for the answer. */
   readonly timeoutMs: number;
+  /** For the answer, where the preamble may have to wait for others. */
+  readonly answerMs?: number;
   /** For another transaction of the same process to end, where there can be only one. */
   readonly waitMs: number;
 }

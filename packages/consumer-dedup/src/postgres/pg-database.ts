@@ -1,5 +1,6 @@
 import { DedupError, StoreUnavailableError } from '../errors.ts';
 import { withTimeout } from '../timeout.ts';
+import { binaryByteaArray } from './binary-array.ts';
 import type { BeginOptions, Begun, Database, OpenTransaction, Row } from './database.ts';
 
 interface QueryResult {
@@ -37,10 +38,10 @@ export class PgDatabase<Client extends PostgresClient> implements Database<Clien
     this.#pool = pool;
   }
 
-  async begin({ isolationLevel, preamble, timeoutMs }: BeginOptions): Promise<Begun<Client>> {
+  async begin({ isolationLevel, preamble, timeoutMs, answerMs }: BeginOptions): Promise<Begun<Client>> {
     const open = new PgTransaction(await this.#connect(timeoutMs));
     try {
-      const results = await open.script(`BEGIN ISOLATION LEVEL ${isolationLevel}; ${preamble}`, timeoutMs);
+      const results = await open.script(`BEGIN ISOLATION LEVEL ${isolationLevel}; ${preamble}`, answerMs ?? timeoutMs);
       return { open, preamble: results.slice(1).map(({ rows }) => rows) };
     } catch (error) {
       await open.rollback();
@@ -114,13 +115,20 @@ class PgTransaction<Client extends PostgresClient> implements OpenTransaction<Cl
 
   async #send(sql: string, parameters: readonly unknown[] | undefined, timeoutMs: number): Promise<unknown> {
     try {
-      const request = parameters === undefined ? this.#own.query(sql) : this.#own.query(sql, [...parameters]);
+      const request =
+        parameters === undefined ? this.#own.query(sql) : this.#own.query(sql, this.#sendable(parameters));
       return await withTimeout(request, timeoutMs, 'a statement');
     } catch (error) {
       // What is still running on the connection must not be followed by anything else.
       if (error instanceof StoreUnavailableError) this.#broken = true;
       throw error;
     }
+  }
+
+  /** `pg-native` sends text only. */
+  #sendable(parameters: readonly unknown[]): unknown[] {
+    if ('native' in this.#own) return [...parameters];
+    return parameters.map((parameter) => binaryByteaArray(parameter) ?? parameter);
   }
 
   readonly #onError = (): void => {

@@ -5,6 +5,8 @@ import type { TableNames } from './names.ts';
 export interface ClaimStatements {
   /** See `claim-function.ts` for its parameters and its answer. */
   readonly claim: string;
+  /** The same with its arguments in the text. */
+  claimOf(literals: string): string;
   /** Gives up keys that this transaction inserted, one statement for each table. 1 namespace, 2 keys. */
   readonly forget: readonly string[];
   /** One statement for each table. 1 namespace, 2 keys, 3 results. */
@@ -13,8 +15,10 @@ export interface ClaimStatements {
 
 export function claimStatements({ keys, claims }: TableNames, epoch: number): ClaimStatements {
   const written = tablesInUse(epoch).written.map((table) => keys[table]!);
+  const claimOf = (args: string): string => `SELECT ${claims[phaseOf(epoch)]}(${args}) AS answer`;
   return {
-    claim: `SELECT ${claims[phaseOf(epoch)]}($1, $2, $3, $4, $5, $6, $7, $8, $9) AS answer`,
+    claim: claimOf('$1, $2, $3, $4, $5, $6, $7, $8, $9'),
+    claimOf,
     forget: written.map((table) => `DELETE FROM ${table} WHERE namespace = $1 AND key = ANY ($2::bytea[])`),
     keepResults: written.map(
       (table) =>

@@ -7,7 +7,7 @@ import type {
   TransactionSettings,
   TransactionStore,
 } from '../store.ts';
-import type { Begun, Database, IsolationLevel, OpenTransaction } from './database.ts';
+import type { Begun, Database, IsolationLevel } from './database.ts';
 import { lockOf } from './generations.ts';
 import { maintain } from './maintenance.ts';
 import { type TableNames, tableNames } from './names.ts';
@@ -141,18 +141,27 @@ export class DatabaseStore<Client> implements PostgresStore<Client> {
     work: (transaction: DedupTransaction<Client>) => Promise<T>,
   ): Promise<T> {
     const { epoch, statements } = this.#epochInUse;
-    const open = await this.#begin(settings, epoch);
+    const transaction = new PostgresTransaction<Client>(
+      (first, answerMs) => this.#begin(settings, epoch, first, answerMs),
+      attempt,
+      settings,
+      epoch,
+      statements,
+      this.#offsetStatements,
+    );
     let result: T;
     try {
-      result = await work(new PostgresTransaction(open, attempt, settings, epoch, statements, this.#offsetStatements));
+      result = await work(transaction);
     } catch (error) {
-      await open.rollback();
+      await transaction.open?.rollback();
       if (error instanceof StaleEpoch) this.#moveTo(error.epoch);
       throw error;
     }
+    // Nothing was claimed, so there is nothing to commit.
+    if (transaction.open === null) return result;
     let end: 'committed' | 'ended';
     try {
-      end = await open.commit(settings.storeTimeoutMs);
+      end = await transaction.open.commit(settings.storeTimeoutMs);
     } catch (cause) {
       if (wantsRetry(cause)) throw cause;
       if (isRefusal(cause))
@@ -174,15 +183,21 @@ export class DatabaseStore<Client> implements PostgresStore<Client> {
    * The lock comes first, and LOCK TABLE takes no snapshot: what is read after it is true for as long as the lock is held,
    * at every isolation level. The claim reads the epoch under it, and does nothing when it is not the one the lock is for.
    */
-  async #begin({ waitMs, storeTimeoutMs }: TransactionSettings, epoch: number): Promise<OpenTransaction<Client>> {
+  async #begin(
+    { waitMs, storeTimeoutMs }: TransactionSettings,
+    epoch: number,
+    first: string | null,
+    answerMs: number,
+  ): Promise<Begun<Client>> {
+    const lock = `LOCK TABLE ${this.#names.epochs[lockOf(epoch)]} IN ACCESS SHARE MODE`;
     try {
-      const { open } = await this.#database.begin({
+      return await this.#database.begin({
         isolationLevel: this.#isolationLevel,
-        preamble: `LOCK TABLE ${this.#names.epochs[lockOf(epoch)]} IN ACCESS SHARE MODE`,
+        preamble: first === null ? lock : `${lock}; ${first}`,
         timeoutMs: storeTimeoutMs,
+        answerMs,
         waitMs,
       });
-      return open;
     } catch (error) {
       throw explain(error);
     }

@@ -1,7 +1,8 @@
 import { DedupError, InProgressError, StoreSetupError, StoreUnavailableError } from '../errors.ts';
 import type { ClaimRequest, DedupTransaction, StoredOffset, StoredRecord, TransactionSettings } from '../store.ts';
 import type { ClaimAnswer, RefusedKey } from './claim-function.ts';
-import type { OpenTransaction, Row } from './database.ts';
+import { claimLiterals } from './claim-literals.ts';
+import type { Begun, OpenTransaction, Row } from './database.ts';
 import { isLockTimeout, isSetupProblem, sqlState, wantsRetry } from './sql-state.ts';
 import type { ClaimStatements, OffsetStatements } from './statements.ts';
 
@@ -15,10 +16,14 @@ export class StaleEpoch extends Error {
   }
 }
 
-/** One of the store's transactions, in the tables of its epoch, whose lock it holds. */
+/** Begins the transaction, with a statement that travels along, and gives the answer to that as the last of the preamble's. */
+export type Begin<Client> = (first: string | null, answerMs: number) => Promise<Begun<Client>>;
+
+/** One of the store's transactions, in the tables of its epoch, whose lock it holds. Begins with the claim. */
 export class PostgresTransaction<Client> implements DedupTransaction<Client> {
   readonly attempt: number;
-  readonly #open: OpenTransaction<Client>;
+  readonly #begin: Begin<Client>;
+  #begun: OpenTransaction<Client> | null = null;
   readonly #settings: TransactionSettings;
   readonly #epoch: number;
   readonly #statements: ClaimStatements;
@@ -26,7 +31,7 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
   #startedAtMs = Number.NaN;
 
   constructor(
-    open: OpenTransaction<Client>,
+    begin: Begin<Client>,
     attempt: number,
     settings: TransactionSettings,
     epoch: number,
@@ -34,15 +39,20 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
     offsets: OffsetStatements,
   ) {
     this.attempt = attempt;
-    this.#open = open;
+    this.#begin = begin;
     this.#settings = settings;
     this.#epoch = epoch;
     this.#statements = statements;
     this.#offsets = offsets;
   }
 
+  /** `null` until it has begun. */
+  get open(): OpenTransaction<Client> | null {
+    return this.#begun;
+  }
+
   get client(): Client {
-    return this.#open.client;
+    return this.#opened().client;
   }
 
   get startedAtMs(): number {
@@ -50,25 +60,8 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
   }
 
   async claim(requests: readonly ClaimRequest[]): Promise<readonly ('fresh' | StoredRecord)[]> {
-    const { namespace, waitMs, storeTimeoutMs } = this.#settings;
-    const [row] = await this.#send(
-      this.#statements.claim,
-      [
-        this.#epoch,
-        // 0 would mean no limit.
-        String(Math.max(1, waitMs)),
-        namespace,
-        requests.map(({ key }) => key),
-        requests.map(({ fingerprint }) => fingerprint),
-        requests.map(({ source }) => source.topic),
-        requests.map(({ source }) => source.partition),
-        requests.map(({ source }) => (source.offset === null ? null : String(source.offset))),
-        // Where there are none, not even an array of nothing: it costs as much as one of something.
-        requests.some(({ note }) => note !== null) ? requests.map(({ note }) => note) : null,
-      ],
-      storeTimeoutMs + waitMs,
-    );
-    const { epoch, taken, started_at_ms: startedAtMs, refused } = row!.answer as ClaimAnswer;
+    const row = await this.#claimRow(requests);
+    const { epoch, taken, started_at_ms: startedAtMs, refused } = row.answer as ClaimAnswer;
     if (epoch !== this.#epoch) throw new StaleEpoch(epoch);
     this.#startedAtMs = startedAtMs;
     if (taken === requests.length) return requests.map(() => 'fresh');
@@ -79,6 +72,37 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
       });
     }
     return requests.map(({ key }) => records.get(key.toString('hex')) ?? 'fresh');
+  }
+
+  /** Few keys travel with the BEGIN, which spares a round trip; many go as parameters, which spares work. */
+  async #claimRow(requests: readonly ClaimRequest[]): Promise<Row> {
+    const { namespace, waitMs: mostMs, storeTimeoutMs } = this.#settings;
+    // 0 would mean no limit.
+    const waitMs = Math.max(1, mostMs);
+    const literals = claimLiterals(this.#epoch, waitMs, namespace, requests);
+    const first = literals === null ? null : this.#statements.claimOf(literals);
+    const answerMs = first === null ? storeTimeoutMs : storeTimeoutMs + waitMs;
+    const { open, preamble } = await this.#begin(first, answerMs);
+    this.#begun = open;
+    if (first !== null) return preamble.at(-1)![0]!;
+    const parameters = [
+      this.#epoch,
+      String(waitMs),
+      namespace,
+      requests.map(({ key }) => key),
+      requests.map(({ fingerprint }) => fingerprint),
+      requests.map(({ source }) => source.topic),
+      requests.map(({ source }) => source.partition),
+      requests.map(({ source }) => (source.offset === null ? null : String(source.offset))),
+      // Where there are none, not even an array of nothing: it costs as much as one of something.
+      requests.some(({ note }) => note !== null) ? requests.map(({ note }) => note) : null,
+    ];
+    return (await this.#send(this.#statements.claim, parameters, storeTimeoutMs + waitMs))[0]!;
+  }
+
+  #opened(): OpenTransaction<Client> {
+    if (this.#begun !== null) return this.#begun;
+    throw new DedupError('the transaction begins with the claim, which comes first', { code: 'INTERNAL' });
   }
 
   async forget(keys: readonly Buffer[]): Promise<void> {
@@ -126,7 +150,7 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
 
   async #send(sql: string, parameters: readonly unknown[], timeoutMs: number): Promise<readonly Row[]> {
     try {
-      return await this.#open.query(sql, parameters, timeoutMs);
+      return await this.#opened().query(sql, parameters, timeoutMs);
     } catch (error) {
       throw explain(error);
     }

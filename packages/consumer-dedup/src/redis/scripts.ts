@@ -9,8 +9,8 @@ import { createHash } from 'node:crypto';
  * Each script checks and writes in one step (R3); the time is Redis's own. The fence is never below the time in
  * microseconds, so that it grows even when a key was lost in a failover or has expired in between.
  *
- * A command that a script calls costs more than all the rest, so a key that nobody had yet takes one to claim and two to
- * complete.
+ * A command that a script calls costs more than all the rest, so a key that nobody had yet takes one to claim and one to
+ * complete, beside one that reads them all.
  */
 const HEADER = `
 local HEADER_BYTES = 33
@@ -87,8 +87,9 @@ return answers
 /** ARGV: retention ms, then the fence and the result of each key; the result with \`-\` before it, or empty for none. */
 export const COMPLETE = script(`
 local answers = {}
+local values = redis.call('MGET', unpack(KEYS))
 for index, key in ipairs(KEYS) do
-  local value = redis.call('GET', key)
+  local value = values[index]
   answers[index] = 0
   if value and #value >= HEADER_BYTES then
     local state = string.sub(value, 1, 1)
