@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { type RedisService, startRedis } from '@sendonce/test-services/databases';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -80,6 +81,20 @@ describe('when Redis goes away', () => {
 });
 
 describe('eviction', () => {
+  it('D6: a client that may not sign in, or may do too little, fails its messages, and no error holds its password', async () => {
+    await client.call('ACL', 'SETUSER', 'reader', 'on', '>swordfish', '~*', '+@read', '+ping', '+info');
+    const { port } = new URL(service.url);
+    for (const user of ['reader:swordfish', 'reader:swordfish-too']) {
+      const own = new Redis(`redis://${user}@127.0.0.1:${port}`, { lazyConnect: true });
+      own.on('error', () => {});
+      const dedup = createDeduplicator({ store: redisStore({ client: own }), namespace: 'n' });
+      const outcome = await dedup.process(messageOf('a'), () => undefined);
+      own.disconnect();
+      expect(outcome).toMatchObject({ status: 'failed', reason: 'store', error: { code: 'STORE_SETUP' } });
+      expect(inspect(outcome, { depth: 10 })).not.toContain('swordfish');
+    }
+  });
+
   it('R8: a policy that can drop keys is refused at start, and messages fail, unless told otherwise', async () => {
     for (const policy of ['allkeys-lru', 'volatile-ttl', 'volatile-lru']) {
       await client.config('SET', 'maxmemory-policy', policy);

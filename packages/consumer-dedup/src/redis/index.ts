@@ -3,6 +3,7 @@ import { DedupConfigError } from '../errors.ts';
 import type { ClaimRequest, DoneAnswer, HeldAnswer, Lease, LeasedAnswer, LeaseStore } from '../store.ts';
 import { type RedisArgument, type RedisClient, runScript } from './client.ts';
 import { refuseEviction } from './eviction.ts';
+import { withoutCommand } from './refusal.ts';
 import { CLAIM, COMPLETE, RELEASE, RENEW, type Script } from './scripts.ts';
 import { decodeAnswers, encodeMessage } from './value.ts';
 
@@ -54,9 +55,13 @@ class RedisStore implements LeaseStore {
   }
 
   async open(): Promise<void> {
-    // Also makes a Cluster find its nodes.
-    await this.#client.call('PING');
-    if (!this.#allowEviction) await refuseEviction(this.#client.nodes?.('master') ?? [this.#client]);
+    try {
+      // Also makes a Cluster find its nodes.
+      await this.#client.call('PING');
+      if (!this.#allowEviction) await refuseEviction(this.#client.nodes?.('master') ?? [this.#client]);
+    } catch (error) {
+      throw withoutCommand(error);
+    }
   }
 
   async claim(
@@ -114,7 +119,7 @@ class RedisStore implements LeaseStore {
     // Every call is waited for, so that none goes on behind an error already reported.
     const settled = await Promise.allSettled(calls);
     return settled.map((result) => {
-      if (result.status === 'rejected') throw result.reason;
+      if (result.status === 'rejected') throw withoutCommand(result.reason);
       return result.value;
     });
   }
