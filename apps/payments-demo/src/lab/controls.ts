@@ -79,7 +79,7 @@ export const controls = [
     group: 'brokers',
     needs: 'brokers',
     expect: ({ outageMs }) =>
-      `A broker answers nothing for ${seconds(outageMs)}, and another leads meanwhile. When it wakes up it finds old requests waiting, and should store none of them again.`,
+      `One payment goes through; when the next is on its way its broker answers nothing for ${seconds(outageMs)}, and another leads meanwhile. When it wakes up it finds old requests waiting, and should store none of them again.`,
   },
   {
     action: 'outlast-timeout',

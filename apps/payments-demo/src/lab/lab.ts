@@ -184,10 +184,9 @@ export class Lab {
         this.#outages.killLeader();
         return this.#sendOne();
       case 'freeze-leader':
-        this.#outages.freezeLeader();
-        return this.#sendOne();
+        return this.#outages.freezeLeader(this.#sendTwo());
       case 'outlast-timeout':
-        return this.#outlastTimeout();
+        return this.#outages.freezeAll(this.#sendTwo());
       case 'restart-producer':
         return this.#outages.restartProducer();
       case 'resend':
@@ -198,11 +197,11 @@ export class Lab {
     }
   }
 
-  /** The first payment opens the connection on which the second one leaves. */
-  #outlastTimeout(): void {
-    const { promise: isConnected, resolve } = Promise.withResolvers<void>();
-    this.#outages.freezeAll(isConnected);
+  /** The first payment opens the connection on which the second one leaves. Resolves in between. */
+  #sendTwo(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
     void this.#payments.sendApart(2, 0, resolve);
+    return promise;
   }
 
   async #delay(byMs: number): Promise<void> {

@@ -48,11 +48,13 @@ export class Outages {
     });
   }
 
-  freezeLeader(): void {
+  /** @param isConnected Resolves when the next batch leaves on a connection that is open already: it shall wait inside the frozen broker. */
+  freezeLeader(isConnected: Promise<void>): void {
     const { faults, times } = this.#options;
     if (faults === null) return;
     this.#brokers = 'A broker is frozen. Wait until it has woken up.';
     void this.#during('brokers', async () => {
+      await isConnected;
       const brokerId = await this.#atNextBatch((leader) => faults.freeze(leader));
       await this.#wait(times.outageMs);
       faults.resume(brokerId);
@@ -61,7 +63,7 @@ export class Outages {
 
   /**
    * Longer than any payment may take, and when one has left: what was never sent would be known not to be stored.
-   * @param isConnected Resolves when the next batch leaves on a connection that is open already.
+   * @param isConnected As above.
    */
   freezeAll(isConnected: Promise<void>): void {
     const { faults, times } = this.#options;

@@ -78,8 +78,8 @@ export class SystemStories {
 
   #sentAgain(attempt: Attempt): void {
     if (attempt.attempt === 1) {
-      // It was withdrawn with its number, since nothing of it had left: this is another batch.
-      this.#batches.end(attempt, 'its time was up: certainly not stored, and its number is free', 'bad');
+      // Nothing of it had left, so it was withdrawn with its number: this is another attempt, or another batch.
+      this.#batches.end(attempt, 'it had not left: certainly not stored, and its number is free again');
       return;
     }
     this.#batches.goOn(attempt, `same numbers sent again, to broker ${brokerLetter(attempt.brokerId)}`);

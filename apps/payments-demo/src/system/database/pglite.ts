@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { PGlite } from '@electric-sql/pglite';
 import { pgliteStore } from '@sendonce/consumer-dedup/postgres';
 import type { Database } from './database.ts';
@@ -5,11 +6,25 @@ import type { Database } from './database.ts';
 /** Postgres inside this process, in memory: nothing to install, and gone with the process. */
 export async function openPGlite(): Promise<Database> {
   const db = await PGlite.create();
+  const inTurn = oneATurn();
   return {
     keys: pgliteStore({ db }),
-    query: (sql, parameters) => db.query(sql, parameters),
-    transaction: (work) => db.transaction(work),
-    exec: async (sql) => void (await db.exec(sql)),
+    query: (sql, parameters) => inTurn(() => db.query(sql, parameters)),
+    transaction: (work) => inTurn(() => db.transaction(work)),
+    exec: async (sql) => void (await inTurn(() => db.exec(sql))),
     close: () => db.close(),
+  };
+}
+
+/**
+ * PGlite works in this process's only thread, one query after the other, and queries that wait for it follow without a turn of the
+ * event loop between them: a hundred requests at once would keep every timer and reply of the producer waiting for seconds.
+ */
+function oneATurn(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(() => setImmediate()).then(work);
+    last = result.catch(() => undefined);
+    return result;
   };
 }
