@@ -12,6 +12,8 @@ export interface BenchCase {
   /** `enqueue`: records in a row for one partition. */
   readonly runLength: number;
   readonly options: Partial<ProducerOptions>;
+  /** `memory`: the memory broker. `none`: nobody stores anything, and the cost is the producer's alone. */
+  readonly broker: 'memory' | 'none';
 }
 
 export interface Figures {
@@ -25,18 +27,30 @@ export interface Figures {
 
 const small = 'x'.repeat(100);
 const large = 'x'.repeat(1_024);
-const usual = { partitions: 1, callers: 2_000, recordsPerTurn: 5_000, runLength: 1, options: {} };
+const usual = {
+  partitions: 1,
+  callers: 2_000,
+  recordsPerTurn: 5_000,
+  runLength: 1,
+  options: {},
+  broker: 'memory',
+} as const;
 
 /** A full batch of 16 KiB holds this many records of 100 bytes. */
 const recordsPerFullBatch = 147;
 const spreadPartitionsMax = 1_000;
 
 /** The same number of full batches of the same fill, whatever the number of partitions. */
-function spread(partitions: number, runLength: number): BenchCase {
+function spread(
+  partitions: number,
+  runLength = recordsPerFullBatch,
+  broker: BenchCase['broker'] = 'memory',
+): BenchCase {
   return {
     ...usual,
     runLength,
-    name: `full-batches-${partitions}-partitions${runLength === 1 ? '-by-turns' : ''}`,
+    broker,
+    name: `${broker === 'none' ? 'producer-alone' : 'full-batches'}-${partitions}-partitions${runLength === 1 ? '-by-turns' : ''}`,
     call: 'enqueue',
     value: small,
     partitions,
@@ -59,11 +73,14 @@ export const benchCases: readonly BenchCase[] = [
   { ...usual, name: 'sendBatch-1000x100B', call: 'sendBatch', value: small },
   { ...usual, name: 'sendBatch-1000x100B-100-partitions', call: 'sendBatch', value: small, partitions: 100 },
   { ...usual, name: 'sendBatch-1000x1KiB', call: 'sendBatch', value: large },
-  spread(1, recordsPerFullBatch),
-  spread(10, recordsPerFullBatch),
-  spread(100, recordsPerFullBatch),
-  spread(spreadPartitionsMax, recordsPerFullBatch),
+  spread(1),
+  spread(10),
+  spread(100),
+  spread(spreadPartitionsMax),
   spread(spreadPartitionsMax, 1),
+  spread(1, recordsPerFullBatch, 'none'),
+  spread(100, recordsPerFullBatch, 'none'),
+  spread(spreadPartitionsMax, recordsPerFullBatch, 'none'),
 ];
 
 export interface Bar {
@@ -82,10 +99,16 @@ export const bars: readonly Bar[] = [
   },
   {
     what: 'cost per record within 20 % between 1 and 1,000 partitions at the same batch fill',
-    holds: (figures) => {
-      const one = figures.get('full-batches-1-partitions')!.cpuNsPerRecord;
-      const many = figures.get('full-batches-1000-partitions')!.cpuNsPerRecord;
-      return Math.abs(many - one) <= 0.2 * Math.min(many, one);
-    },
+    holds: (figures) => isWithin20Percent(figures, 'full-batches'),
+  },
+  {
+    what: 'the same for the producer alone',
+    holds: (figures) => isWithin20Percent(figures, 'producer-alone'),
   },
 ];
+
+function isWithin20Percent(figures: ReadonlyMap<string, Figures>, cases: string): boolean {
+  const one = figures.get(`${cases}-1-partitions`)!.cpuNsPerRecord;
+  const many = figures.get(`${cases}-${spreadPartitionsMax}-partitions`)!.cpuNsPerRecord;
+  return Math.abs(many - one) <= 0.2 * Math.min(many, one);
+}

@@ -2,13 +2,16 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createProducer, type Producer } from '@sendonce/producer-core';
 import { createMemoryCluster } from '@sendonce/transport-memory';
+import { answeringTransport } from './answering-transport.ts';
 import { type BenchCase, benchCases, type Figures } from './cases.ts';
 
 const topic = 'bench';
-const warmUpMs = 500;
+/** Until the buffers that the case fills were all filled once: memory that is touched for the first time costs page faults. */
+const warmUpMs = 3_000;
 const measuredMs = 2_000;
 
-async function start({ partitions, options }: BenchCase): Promise<Producer> {
+async function start({ broker, partitions, options }: BenchCase): Promise<Producer> {
+  if (broker === 'none') return await createProducer({ transport: answeringTransport(partitions), ...options });
   const cluster = createMemoryCluster({
     brokers: 1,
     profile: 'kafka-4',

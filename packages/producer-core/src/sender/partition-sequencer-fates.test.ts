@@ -462,6 +462,14 @@ describe('C9: a log that went back', () => {
 });
 
 describe('C11: no loss is suspected', () => {
+  test('by a producer to which nothing was acknowledged yet, whatever the broker says of its log', () => {
+    const partition = new Partition();
+    partition.add(1);
+    partition.outOfOrder(partition.only(), 'out-of-order', -1n);
+    partition.outOfOrder(partition.only(), 'out-of-order', -1n);
+    expect(partition.bumps).toMatchObject([{ dataLossSuspected: false }]);
+  });
+
   test('when what was acknowledged was deleted: a broker that restarted then remembers an older batch as the last one', () => {
     const partition = new Partition().open();
     partition.add(1);

@@ -182,10 +182,9 @@ export class PartitionSequencer {
       this.#effects.logWentBack();
       return;
     }
-    if (connection === lane.connection) {
-      this.#gateLane = lane;
-      this.#gateConnection = connection;
-    }
+    // Of a connection that has ended, it opens nothing.
+    this.#gateLane = lane;
+    this.#gateConnection = connection;
     if (!this.#limits.idempotence) return;
     for (let earlier = 0; earlier < index; earlier++) {
       const before = this.numbered[earlier]!;

@@ -111,10 +111,18 @@ describe('a topic that was made again', () => {
     expect(batch!.fate).toBe('unknown');
   });
 
-  test('C8: a batch that never left for the former one is certainly not stored', () => {
+  test('C8: a batch that never left for the former one is certainly not stored, with numbers or without', () => {
     const partition = new Partition().open();
-    const [batch] = partition.add(1);
+    partition.add(2);
+    const [first, second] = partition.drain();
+    const [unsent] = partition.add(1);
+    partition.notSent(first!);
+    partition.lose(second!);
     partition.sequencer.topicRecreated();
-    expect(batch!.fate).toBe('not-stored');
+    expect([first!.batch, second!.batch, unsent!].map(({ fate }) => fate)).toEqual([
+      'not-stored',
+      'unknown',
+      'not-stored',
+    ]);
   });
 });

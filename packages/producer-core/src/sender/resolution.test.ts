@@ -33,6 +33,17 @@ describe('C9: what a resolution does next', () => {
     expect(resolutionStep([neverLeft!, oldest!, newest!], 0, 0, 0)).toEqual({ do: 'ask', batch: oldest, round: 1 });
   });
 
+  test('where the log was cut, what never left is asked about before a later one, and not after it', () => {
+    const [before, asked, after] = batches({ left: false }, {}, { left: false });
+    for (const batch of [before!, asked!, after!]) batch.answersForItself = true;
+    const numbered = [before!, asked!, after!];
+    expect(resolutionStep(numbered, 0, 0, 0)).toEqual({ do: 'ask', batch: before, round: 1 });
+    Object.assign(before!, { refusedInRound: 1 });
+    expect(resolutionStep(numbered, 1, 0, 0)).toEqual({ do: 'ask', batch: asked, round: 1 });
+    Object.assign(asked!, { refusedInRound: 1 });
+    expect(resolutionStep(numbered, 1, 0, 0)).toEqual({ do: 'bump' });
+  });
+
   test('a round goes on with the oldest that was not refused in it', () => {
     const [first, second, third] = batches({ refusedInRound: 1 }, {}, {});
     expect(resolutionStep([first!, second!, third!], 1, 0, 0)).toEqual({ do: 'ask', batch: second, round: 1 });
