@@ -219,7 +219,7 @@ describe('C9: while a partition is resolved', () => {
   });
 
   test('a round that began again because its connection ended counts from there, and has to begin a second after that', () => {
-    const afterLossAt = (restartMs: number) => {
+    const afterLossAt = (restartMs: number, lastQuestionMs = restartMs) => {
       const partition = new Partition().open();
       partition.add(3);
       partition.lose(...partition.drain());
@@ -236,6 +236,7 @@ describe('C9: while a partition is resolved', () => {
       partition.sequencer.connectionLost();
       partition.sequencer.retriable(lost.batch, restartMs);
       for (const expected of [2, 4, 6]) {
+        if (expected === 4) partition.nowMs = lastQuestionMs;
         const question = partition.only();
         expect(question.batch.baseSequence).toBe(expected);
         partition.outOfOrder(question);
@@ -246,6 +247,10 @@ describe('C9: while a partition is resolved', () => {
     const tooSoon = afterLossAt(1_999);
     expect(tooSoon.bumps).toEqual([]);
     expect(tooSoon.resumeTimes.at(-1)).toBe(2_000);
+    // However late its last question.
+    const tooSoonAtFirst = afterLossAt(1_500, 2_500);
+    expect(tooSoonAtFirst.bumps).toEqual([]);
+    expect(tooSoonAtFirst.only().batch.baseSequence).toBe(2);
   });
 
   test('what starts again in the next epoch is as if it had never left', () => {
