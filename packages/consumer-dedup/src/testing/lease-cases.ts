@@ -110,9 +110,11 @@ export const leaseCases: readonly ConformanceCase[] = [
     async run(environment) {
       const name = uniqueName('renewed');
       const inHandler = latch();
-      const slow = consumer(environment, name, { leaseMs: LEASE_MS }).process(messageOf('k'), async (_, context) => {
+      // Long enough for a renewal to be in time on a machine that stands still for a moment.
+      const leaseMs = 8 * LEASE_MS;
+      const slow = consumer(environment, name, { leaseMs }).process(messageOf('k'), async (_, context) => {
         inHandler.open();
-        await sleep(4 * LEASE_MS);
+        await sleep(1.5 * leaseMs);
         await environment.effect(context, name);
       });
       await inHandler.opened;

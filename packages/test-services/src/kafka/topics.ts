@@ -56,17 +56,16 @@ export async function createTopics(bootstrap: readonly string[], topics: readonl
         configEntries: Object.entries(config).map(([name, value]) => ({ name, value: String(value) })),
       })),
     });
-    for (const { topic } of topics) await untilLeadersAnswer(admin, topic);
+    for (const { topic } of topics) await offsetsOf(admin, topic);
   });
 }
 
-/** The metadata may name a leader before that broker knows of it: only its own answer shows that it takes requests. */
-async function untilLeadersAnswer(admin: Admin, topic: string): Promise<void> {
+/** Asks until every leader answers: metadata may name one before that broker knows of it, or one that has just moved. */
+async function offsetsOf(admin: Admin, topic: string): ReturnType<Admin['fetchTopicOffsets']> {
   const deadlineMs = performance.now() + leadersTimeoutMs;
   for (;;) {
     try {
-      await admin.fetchTopicOffsets(topic);
-      return;
+      return await admin.fetchTopicOffsets(topic);
     } catch (error) {
       if (performance.now() > deadlineMs) throw error;
       await sleep(leadersPauseMs);
@@ -77,7 +76,7 @@ async function untilLeadersAnswer(admin: Admin, topic: string): Promise<void> {
 /** Every record that `topic` holds at the time of the call, by partition and offset, read by kafkajs's consumer. */
 export async function readAllRecords(bootstrap: readonly string[], topic: string): Promise<StoredRecord[]> {
   const client = clientOf(bootstrap);
-  const ends = await withAdmin(bootstrap, (admin) => admin.fetchTopicOffsets(topic));
+  const ends = await withAdmin(bootstrap, (admin) => offsetsOf(admin, topic));
   const open = new Map(
     ends.filter(({ low, high }) => low !== high).map(({ partition, high }) => [partition, BigInt(high)]),
   );

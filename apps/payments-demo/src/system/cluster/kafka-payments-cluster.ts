@@ -53,7 +53,7 @@ export function kafkaPaymentsCluster({ brokers, onConsumerProblem }: KafkaPaymen
             },
           ],
         });
-        await leadersAnswer(admin, topic);
+        await offsetsOf(admin, topic);
       }),
     join: (groupId, topic, handle) =>
       KafkaMember.join(kafka, { groupId, topic, handle, onProblem: (error) => onConsumerProblem?.(groupId, error) }),
@@ -66,7 +66,7 @@ export function kafkaPaymentsCluster({ brokers, onConsumerProblem }: KafkaPaymen
         return new Map(committed.filter(([, offset]) => offset >= 0n));
       }),
     readAll: async (topic) => {
-      const ends = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets(topic));
+      const ends = await withAdmin(kafka, (admin) => offsetsOf(admin, topic));
       return readWholeTopic(kafka, topic, ends);
     },
     batchesRecognised: () => null,
@@ -74,13 +74,12 @@ export function kafkaPaymentsCluster({ brokers, onConsumerProblem }: KafkaPaymen
   };
 }
 
-/** Metadata may name a leader before that broker knows of it: only its own answer shows that it takes requests. */
-async function leadersAnswer(admin: Admin, topic: string): Promise<void> {
+/** Asks until every leader answers: metadata may name one before that broker knows of it, or one that has just moved. */
+async function offsetsOf(admin: Admin, topic: string): ReturnType<Admin['fetchTopicOffsets']> {
   const deadlineMs = performance.now() + leadersTimeoutMs;
   for (;;) {
     try {
-      await admin.fetchTopicOffsets(topic);
-      return;
+      return await admin.fetchTopicOffsets(topic);
     } catch (error) {
       if (performance.now() > deadlineMs) throw error;
       await sleep(leadersPauseMs);
