@@ -122,6 +122,72 @@ describe('C18: partitions of one broker', () => {
     expect(partitionsOf(transport)).toEqual([[2, [1]]]);
   });
 
+  test('leave time for one attempt within the delivery timeout, however far behind the broker is', async () => {
+    const transport = new ScriptedTransport({ payments: [1, 1] });
+    const timeouts = { requestTimeoutMs: 600, deliveryTimeoutMs: 800 };
+    const { producer, runtime } = await bench({ lingerMs: 5, ...timeouts }, transport);
+    for (const answerMs of [1, 590, 590, 590, 590, 590]) {
+      send(producer, 0, 'a');
+      await runtime.settle();
+      const request = transport.only();
+      await runtime.advance(answerMs);
+      request.answer();
+      await runtime.settle();
+    }
+    send(producer, 0, 'b');
+    await runtime.settle();
+    transport.only();
+    send(producer, 1, 'c');
+    await runtime.advance(199);
+    expect(transport.take()).toEqual([]);
+    await runtime.advance(2);
+    expect(partitionsOf(transport)).toEqual([[1, [1]]]);
+  });
+
+  test('go on waiting when a partition gets more whose batch is due and may not leave yet', async () => {
+    const transport = new ScriptedTransport({ payments: [1, 1] });
+    const { producer, runtime } = await bench({ lingerMs: 20 }, transport);
+    send(producer, 0, 'a');
+    await runtime.settle();
+    transport.only();
+    send(producer, 0, 'b');
+    await runtime.advance(30);
+    send(producer, 1, 'c');
+    await runtime.settle();
+    send(producer, 0, 'd');
+    await runtime.advance(15);
+    expect(transport.take()).toEqual([]);
+    await runtime.advance(6);
+    expect(partitionsOf(transport)).toEqual([[1, [1]]]);
+  });
+
+  test('start anew after a batch that was due when its time ran out', async () => {
+    const transport = new ScriptedTransport({ payments: [1, 1] });
+    const { producer, runtime } = await bench(
+      { lingerMs: 20, requestTimeoutMs: 100, deliveryTimeoutMs: 200, maxInFlight: 2 },
+      transport,
+    );
+    send(producer, 0, 'a');
+    send(producer, 1, 'a');
+    await runtime.settle();
+    transport.only().answer();
+    await runtime.settle();
+    for (const value of ['b', 'c']) {
+      send(producer, 0, value);
+      await runtime.advance(21);
+    }
+    const [request] = transport.take();
+    const due = send(producer, 1, 'd');
+    await runtime.advance(201);
+    expect(due.error).toMatchObject({ code: 'DELIVERY_TIMEOUT', fate: 'not-stored' });
+    send(producer, 1, 'e');
+    request!.answer();
+    await runtime.settle();
+    expect(partitionsOf(transport)).toEqual([]);
+    await runtime.advance(100);
+    expect(partitionsOf(transport)).toEqual([[1, [1]]]);
+  });
+
   test('wait for nothing when lingerMs is 0', async () => {
     const transport = new ScriptedTransport({ payments: [1, 1] });
     const { producer, runtime } = await bench({ lingerMs: 0 }, transport);
@@ -134,4 +200,38 @@ describe('C18: partitions of one broker', () => {
       [1, [1]],
     ]);
   });
+});
+
+describe('a request has each partition once', () => {
+  test.each([true, false])(
+    'also after a new leader epoch while its broker is full (idempotence: %s)',
+    async (idempotence) => {
+      const transport = new ScriptedTransport({ payments: [1, 1] });
+      const { producer, runtime } = await bench(
+        { lingerMs: 0, batchSize: 512, maxInFlight: 2, metadataMaxAgeMs: 1_000, idempotence },
+        transport,
+      );
+      const send = (partition: number, value: string) => {
+        watch(producer.send({ topic: 'payments', partition, value }));
+        return runtime.settle();
+      };
+      await send(0, 'a');
+      await send(1, 'a');
+      for (const request of transport.take()) request.answer();
+      await runtime.advance(1_100);
+      transport.leaderEpoch++;
+      transport.onMetadata = async (topics) => {
+        await new Promise<void>((resolve) => runtime.schedule(50, resolve));
+        return transport.describe(topics);
+      };
+      await send(0, 'b');
+      await send(1, 'b');
+      const [first] = transport.take();
+      for (let count = 0; count < 4; count++) await send(0, 'x'.repeat(400));
+      await runtime.advance(100);
+      first!.answer();
+      await runtime.settle();
+      expect(transport.only().batch.partition).toBe(0);
+    },
+  );
 });

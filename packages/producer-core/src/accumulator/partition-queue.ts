@@ -81,6 +81,7 @@ export class PartitionQueue {
   removeUnsent(batch: ProducerBatch): void {
     if (this.open === batch) {
       this.open = null;
+      this.openIsDue = false;
       return;
     }
     const index = this.ready.indexOf(batch);

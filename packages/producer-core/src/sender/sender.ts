@@ -74,18 +74,20 @@ export class Sender {
 
   /**
    * Rule C18. A broker works on one request of a connection at a time. So what is ready while another one is out gains nothing by
-   * leaving, and the partitions share a request if they wait for the answer: for as long as the broker is behind, and `lingerMs`.
+   * leaving, and the partitions share a request if they wait for the answer: for as long as the broker is behind, and `lingerMs`. One
+   * attempt must still fit into the delivery timeout then.
    */
   #leaveOrLinger(queue: PartitionQueue, open: ProducerBatch): void {
     const { lane } = queue;
-    const { lingerMs } = this.#ports.options;
-    if (lingerMs === 0 || !(queue.isBusy || (lane !== null && lane.inFlight > 0))) {
+    const { deliveryTimeoutMs, lingerMs, requestTimeoutMs } = this.#ports.options;
+    if (queue.openIsDue || lingerMs === 0 || !(queue.isBusy || (lane !== null && lane.inFlight > 0))) {
       this.openIsDue(queue);
       return;
     }
     if (!queue.linger.isSet) {
       const backlogMs = lane === null ? 0 : lane.answerTimes.backlogMs;
-      this.#ports.deadlines.set(queue.linger, open.createdAtMs + lingerMs + backlogMs);
+      const waitMs = Math.min(lingerMs + backlogMs, deliveryTimeoutMs - requestTimeoutMs);
+      this.#ports.deadlines.set(queue.linger, open.createdAtMs + waitMs);
     }
     lane?.linger(queue);
   }
