@@ -20,14 +20,14 @@ export default defineConfig({
         },
       },
       {
-        // Real brokers and databases: after everything else, and two files at a time, since they wait more than they work.
+        // Real brokers and databases: one file at a time, after everything else, so that they have the machine to themselves.
         extends: true,
         test: {
           name: 'services',
           include: ['{packages/*,apps/*,bench,chaos}/test/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,
-          maxWorkers: 2,
+          fileParallelism: false,
           sequence: { groupOrder: 1 },
         },
       },

@@ -127,7 +127,13 @@ describe('Prometheus', () => {
     const queries = expressionsOf(dashboard()).filter((expression) => !expression.startsWith('label_values'));
     for (const query of queries) {
       const asked = variables.reduce((text, [name, value]) => text.replaceAll(name, value), query);
-      expect((await prometheus.query(asked)).length, asked).toBeGreaterThan(0);
+      // A rate needs two scrapes of what has only just happened.
+      let answers = 0;
+      await until(async () => {
+        answers = (await prometheus.query(asked)).length;
+        return answers > 0;
+      });
+      expect(answers, asked).toBeGreaterThan(0);
     }
   });
 

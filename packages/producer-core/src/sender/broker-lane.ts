@@ -36,7 +36,7 @@ export class BrokerLane {
   /** The partition has another leader now. */
   leave(queue: PartitionQueue): void {
     // It may come back before this lane is looked at, and a request has each partition once.
-    if (queue.isInLane) this.ready.splice(this.ready.indexOf(queue), 1);
+    if (queue.isInLane) this.ready = this.ready.filter((ready) => ready !== queue);
     queue.isInLane = false;
     if (!queue.isLingering) return;
     queue.isLingering = false;
