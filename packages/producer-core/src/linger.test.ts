@@ -44,6 +44,21 @@ describe('C18: partitions of one broker', () => {
   const partitionsOf = (transport: ScriptedTransport) =>
     transport.take().map(({ brokerId, batches }) => [brokerId, batches.map(({ partition }) => partition)]);
 
+  /** Lets the broker answer a batch of partition 0 after each of these times. */
+  async function answeredAfter(
+    answersMs: readonly number[],
+    { producer, runtime, transport }: Awaited<ReturnType<typeof bench>>,
+  ): Promise<void> {
+    for (const answerMs of answersMs) {
+      send(producer, 0, 'a');
+      await runtime.settle();
+      const request = transport.only();
+      await runtime.advance(answerMs);
+      request.answer();
+      await runtime.settle();
+    }
+  }
+
   test('share the next request, while the broker works on one', async () => {
     const transport = new ScriptedTransport({ payments: [1, 1, 1, 2] });
     const { producer, runtime } = await bench({ lingerMs: 20 }, transport);
@@ -81,15 +96,9 @@ describe('C18: partitions of one broker', () => {
       [[10, 20_000], 1_000],
     ] as const) {
       const transport = new ScriptedTransport({ payments: [1, 1] });
-      const { producer, runtime } = await bench({ lingerMs: 20 }, transport);
-      for (const answerMs of answersMs) {
-        send(producer, 0, 'a');
-        await runtime.settle();
-        const request = transport.only();
-        await runtime.advance(answerMs);
-        request.answer();
-        await runtime.settle();
-      }
+      const one = await bench({ lingerMs: 20 }, transport);
+      const { producer, runtime } = one;
+      await answeredAfter(answersMs, one);
       send(producer, 0, 'b');
       await runtime.settle();
       transport.only();
@@ -125,15 +134,9 @@ describe('C18: partitions of one broker', () => {
   test('leave time for one attempt within the delivery timeout, however far behind the broker is', async () => {
     const transport = new ScriptedTransport({ payments: [1, 1] });
     const timeouts = { requestTimeoutMs: 600, deliveryTimeoutMs: 800 };
-    const { producer, runtime } = await bench({ lingerMs: 5, ...timeouts }, transport);
-    for (const answerMs of [1, 590, 590, 590, 590, 590]) {
-      send(producer, 0, 'a');
-      await runtime.settle();
-      const request = transport.only();
-      await runtime.advance(answerMs);
-      request.answer();
-      await runtime.settle();
-    }
+    const one = await bench({ lingerMs: 5, ...timeouts }, transport);
+    const { producer, runtime } = one;
+    await answeredAfter([1, 590, 590, 590, 590, 590], one);
     send(producer, 0, 'b');
     await runtime.settle();
     transport.only();

@@ -38,8 +38,7 @@ export class BrokerLane {
     // It may come back before this lane is looked at, and a request has each partition once.
     if (queue.isInLane) this.ready = this.ready.filter((ready) => ready !== queue);
     queue.isInLane = false;
-    if (!queue.isLingering) return;
+    if (queue.isLingering) this.#lingering = this.#lingering.filter((lingering) => lingering !== queue);
     queue.isLingering = false;
-    this.#lingering.splice(this.#lingering.indexOf(queue), 1);
   }
 }

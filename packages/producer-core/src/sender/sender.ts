@@ -284,8 +284,7 @@ export class Sender {
     lane.inFlight--;
     lane.answerTimes.answered(this.#now() - attempts[0]!.startedAtMs);
     this.#pass(() => {
-      this.#touch(lane);
-      if (lane.inFlight === 0) this.#endLingering(lane);
+      this.#requestEnded(lane);
       for (let index = 0; index < attempts.length; index++) {
         const attempt = attempts[index]!;
         const { queue } = attempt.batch;
@@ -305,14 +304,19 @@ export class Sender {
     // C7: what is acknowledged from here on says nothing about the requests of the connection that ended.
     lane.connection++;
     this.#pass(() => {
-      this.#touch(lane);
-      if (lane.inFlight === 0) this.#endLingering(lane);
+      this.#requestEnded(lane);
       const error =
         reason instanceof TransportError
           ? reason
           : new TransportError('The transport failed.', { sent: 'maybe', cause: reason });
       for (const attempt of attempts) this.#outcomes.lost(attempt, error);
     });
+  }
+
+  /** C18: with nothing else on its way to the broker, what waited for it leaves. */
+  #requestEnded(lane: BrokerLane): void {
+    this.#touch(lane);
+    if (lane.inFlight === 0) this.#endLingering(lane);
   }
 
   /** C18: what the partition has may leave, unless its broker is busy. */
