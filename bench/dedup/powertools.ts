@@ -29,7 +29,7 @@ export function powertoolsSubject(client: Redis, size: number, retentionMs: numb
   const handle = makeIdempotent(async (_: { key: string }) => null, { persistenceStore, config });
   const process = ({ headers }: BenchMessage): Promise<unknown> => handle({ key: headers['idempotency-key'] });
   return {
-    name: 'powertools',
+    name: 'Powertools',
     units: size,
     async work() {
       await Promise.all(freshMessages(size).map(process));

@@ -8,7 +8,7 @@ import { LeaseKeeper } from './lease-keeper.ts';
 import type { Settings } from './options.ts';
 import { inProgress, type Outcome } from './outcome.ts';
 import { encodeResult, type Job, type Runner } from './runner.ts';
-import type { LeasedAnswer, LeaseStore } from './store.ts';
+import type { Lease, LeasedAnswer, LeaseStore } from './store.ts';
 
 const FIRST_POLL_MS = 10;
 const MAX_POLL_MS = 500;
@@ -84,7 +84,7 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
     found: Found<M, R>,
   ): Promise<void> {
     const { namespace, hooks, leaseMs } = this.#settings;
-    const leases = held.map(({ group, lease }) => ({ key: group.key, fence: lease.fence }));
+    const leases = held.map(leaseOf);
     const keeper = new LeaseKeeper(this.#calls, leases, leaseMs, claimSentMs, (lost) =>
       callHook(hooks, hooks.onLeaseLost, () => ({ namespace, keys: lost.map(({ key }) => key) })),
     );
@@ -142,9 +142,11 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
     kept: readonly (string | null)[],
     found: Found<M, R>,
   ): Promise<void> {
+    // Field by field: spread costs more than all the rest here.
     const leases = held.map(({ group, lease }, index) => ({
       key: group.key,
       fence: lease.fence,
+      handle: lease.handle,
       result: kept[index]!,
     }));
     let answers: readonly boolean[];
@@ -173,7 +175,7 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
 
   async #giveUp<M, R>(held: readonly Held<M>[], error: unknown, found: Found<M, R>): Promise<void> {
     for (const { group } of held) found.set(group, failed(group, 'handler', error));
-    const leases = held.map(({ group, lease }) => ({ key: group.key, fence: lease.fence }));
+    const leases = held.map(leaseOf);
     // When the store can't be told, the lease ends by itself; the handler's error is what the caller must see.
     await this.#calls.release(leases).catch(() => undefined);
   }
@@ -186,4 +188,8 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
       callHook(hooks, hooks.onLeaseTakeover, () => ({ namespace, key: group.key, fence, attempt }));
     }
   }
+}
+
+function leaseOf<M>({ group, lease }: Held<M>): Lease {
+  return { key: group.key, fence: lease.fence, handle: lease.handle };
 }

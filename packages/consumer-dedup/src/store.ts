@@ -37,6 +37,8 @@ export interface LeasedAnswer {
   readonly claimedAtMs: number;
   /** Whether another claim's lease had ended without completion or release. */
   readonly takeover: boolean;
+  /** The store's own: the {@link Lease} shows it again. */
+  readonly handle?: unknown;
 }
 
 export interface HeldAnswer {
@@ -49,6 +51,8 @@ export interface HeldAnswer {
 export interface Lease {
   readonly key: Buffer;
   readonly fence: number;
+  /** That of the claim's answer. */
+  readonly handle?: unknown;
 }
 
 /**
@@ -66,7 +70,7 @@ export interface LeaseStore {
   open(): Promise<void>;
   /**
    * Claims each key that is neither done nor held under a lease that is still running. A held key stays held for
-   * `leaseMs`, whatever happens to its holder, and nothing of a claim outlives `retentionMs`.
+   * `leaseMs`, whatever happens to its holder, and nothing of a claim outlives `leaseMs` and `retentionMs` together.
    */
   claim(
     namespace: string,
@@ -76,7 +80,7 @@ export interface LeaseStore {
   /** Starts the lease anew. False for a claim that another one followed. */
   renew(namespace: string, leases: readonly Lease[], leaseMs: number): Promise<readonly boolean[]>;
   /**
-   * Marks as done for `retentionMs`, in one atomic step with the check of the fence (R3). True also when this same claim
+   * Marks as done for `retentionMs`, and at most a lease longer, in one atomic step with the check of the fence (R3). True also when this same claim
    * had been completed before, and when its lease had ended but nobody had taken over.
    */
   complete(

@@ -53,9 +53,16 @@ async function temporaryFolder(): Promise<Service> {
 }
 
 /** Starts a consumer process and kills it, with SIGKILL, when it says that it is at the point. */
-async function crashAt(point: string, store: CrashStoreName, address: string, namespace: string): Promise<void> {
+async function crashAt(
+  point: string,
+  store: CrashStoreName,
+  address: string,
+  namespace: string,
+  messages: number,
+): Promise<void> {
   const worker = join(import.meta.dirname, 'crash-worker.ts');
-  const child = spawn(process.execPath, ['--conditions=@sendonce/source', worker, store, address, namespace, point], {
+  const args = [worker, store, address, namespace, point, String(messages)];
+  const child = spawn(process.execPath, ['--conditions=@sendonce/source', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
@@ -86,24 +93,30 @@ for (const { name, durability, start } of stores) {
     });
     afterAll(() => service.close());
 
-    for (const point of crashPoints) {
-      const { effects, outcome, why } = point.holds[durability];
-      it(`${point.name}: ${outcome} by the next one, ${effects === 1 ? 'one effect' : `${effects} effects`} (${why})`, async () => {
-        const namespace = `crash-${point.id}`;
-        await crashAt(point.id, name, service.address, namespace);
-        const next = await openCrashStore(name, service.address);
-        try {
-          const effect = next.effect;
-          const seen = await takeOverAfterCrash({
-            store: next.store,
-            namespace,
-            effect: (context) => effect(context, namespace),
-          });
-          expect({ outcome: seen.status, effects: await next.effects(namespace) }).toEqual({ outcome, effects });
-        } finally {
-          await next.close();
-        }
-      });
+    // Where a claim is a lease, keys that are claimed together share it.
+    for (const messages of durability === 'lease' ? [1, 3] : [1]) {
+      for (const point of crashPoints) {
+        const { effects, outcome, why } = point.holds[durability];
+        const title = `${point.name}: ${outcome} by the next one, ${effects === 1 ? 'one effect' : `${effects} effects`}`;
+        it(`${messages === 1 ? title : `a batch, ${title}`} (${why})`, async () => {
+          const namespace = `crash-${point.id}-${messages}`;
+          await crashAt(point.id, name, service.address, namespace, messages);
+          const next = await openCrashStore(name, service.address);
+          try {
+            const effect = next.effect;
+            const seen = await takeOverAfterCrash({
+              store: next.store,
+              namespace,
+              messages,
+              effect: (context) => effect(context, namespace),
+            });
+            expect(seen.map(({ status }) => status)).toEqual(new Array(messages).fill(outcome));
+            expect(await next.effects(namespace)).toBe(effects * messages);
+          } finally {
+            await next.close();
+          }
+        });
+      }
     }
   });
 }

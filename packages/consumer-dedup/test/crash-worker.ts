@@ -1,12 +1,18 @@
 /**
- * A consumer process that dies: processes one message up to a crash point, says so, and waits to be killed.
+ * A consumer process that dies: processes messages up to a crash point, says so, and waits to be killed.
  *
- *   node test/crash-worker.ts STORE ADDRESS NAMESPACE POINT
+ *   node test/crash-worker.ts STORE ADDRESS NAMESPACE POINT MESSAGES
  */
 import { crashPoints, runUntilCrash } from '../src/testing/index.ts';
 import { type CrashStoreName, openCrashStore } from './crash-stores.ts';
 
-const [storeName, address, namespace, point] = process.argv.slice(2) as [CrashStoreName, string, string, string];
+const [storeName, address, namespace, point, messages] = process.argv.slice(2) as [
+  CrashStoreName,
+  string,
+  string,
+  string,
+  string,
+];
 const { id } = crashPoints.find((one) => one.id === point)!;
 const { store, effect } = await openCrashStore(storeName, address);
 
@@ -17,6 +23,7 @@ await runUntilCrash({
   store,
   namespace,
   point: id,
+  messages: Number(messages),
   effect: (context) => effect(context, namespace),
   atPoint: () => {
     process.stdout.write('at the point\n');

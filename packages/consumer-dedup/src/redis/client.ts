@@ -1,4 +1,4 @@
-import type { Script } from './scripts.ts';
+import type { Script } from './script.ts';
 
 export type RedisArgument = string | number | Buffer;
 
@@ -19,12 +19,13 @@ export interface RedisClient extends RedisNode {
 export async function runScript(
   client: RedisClient,
   { source, sha }: Script,
+  names: readonly RedisArgument[],
   args: readonly RedisArgument[],
-): Promise<unknown[]> {
+): Promise<unknown> {
   try {
-    return (await client.callBuffer('EVALSHA', sha, ...args)) as unknown[];
+    return await client.callBuffer('EVALSHA', sha, names.length, ...names, ...args);
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-    return (await client.callBuffer('EVAL', source, ...args)) as unknown[];
+    return await client.callBuffer('EVAL', source, names.length, ...names, ...args);
   }
 }

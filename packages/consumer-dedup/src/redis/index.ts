@@ -3,9 +3,11 @@ import { DedupConfigError } from '../errors.ts';
 import type { ClaimRequest, DoneAnswer, HeldAnswer, Lease, LeasedAnswer, LeaseStore } from '../store.ts';
 import { type RedisArgument, type RedisClient, runScript } from './client.ts';
 import { refuseEviction } from './eviction.ts';
+import { CLAIM, CLAIM_LET_GO, COMPLETE, RELEASE, RENEW } from './key-scripts.ts';
 import { withoutCommand } from './refusal.ts';
-import { CLAIM, COMPLETE, RELEASE, RENEW, type Script } from './scripts.ts';
-import { decodeAnswers, encodeMessage } from './value.ts';
+import { KEYS_PER_CALL, type Script } from './script.ts';
+import { type LetGo, newLeaseId, SharedKey, type SharedLease, SharedLeases } from './shared-leases.ts';
+import { decodeAnswer, decodeClaim, encodeMessage, encodeResult, type SharedAnswer } from './value.ts';
 
 export type { RedisArgument, RedisClient, RedisNode } from './client.ts';
 
@@ -18,10 +20,11 @@ export interface RedisStoreOptions {
   readonly allowEviction?: boolean;
 }
 
-const DEFAULT_PREFIX = 'sendonce:';
-/** Keys of one script call: enough to spare round trips, few enough that other clients wait for about a millisecond. */
-const KEYS_PER_CALL = 100;
+type Answer = DoneAnswer | LeasedAnswer | HeldAnswer;
+type Times = { readonly leaseMs: number; readonly retentionMs: number };
+type Completed = Lease & { readonly result: string | null };
 
+const DEFAULT_PREFIX = 'sendonce:';
 /**
  * Keys in Redis 5 or later, or a server that speaks its protocol and has its scripts. The claim and the effect are
  * separate steps: see the README's matrix for the window that remains.
@@ -38,6 +41,7 @@ class RedisStore implements LeaseStore {
   readonly #allowEviction: boolean;
   /** In a Cluster the keys of one script must lie in one slot, and different keys hardly ever do. */
   readonly #keysPerCall: number;
+  readonly #shared: SharedLeases;
 
   constructor({ client, prefix = DEFAULT_PREFIX, allowEviction = false, ...unknown }: RedisStoreOptions) {
     const [other] = Object.keys(unknown);
@@ -52,6 +56,7 @@ class RedisStore implements LeaseStore {
     this.#prefix = prefix;
     this.#allowEviction = allowEviction;
     this.#keysPerCall = client.isCluster ? 1 : KEYS_PER_CALL;
+    this.#shared = new SharedLeases(prefix, this.#script);
   }
 
   async open(): Promise<void> {
@@ -64,65 +69,184 @@ class RedisStore implements LeaseStore {
     }
   }
 
-  async claim(
+  async claim(namespace: string, requests: readonly ClaimRequest[], times: Times): Promise<readonly Answer[]> {
+    const calls: Promise<(Answer | SharedAnswer)[]>[] = [];
+    for (const [from, end] of this.#chunks(requests.length)) {
+      // One part after the other, so that the server works on the first while the next is written.
+      const part = requests.slice(from, end);
+      calls.push(this.#claimTogether(this.#namesOf(namespace, part), part, times));
+    }
+    const answers = (await all(calls)).flat();
+    // Most keys are new, and have their answer by now.
+    return answers.every(isFinal) ? answers : this.#lookAtLeases(namespace, requests, answers, times);
+  }
+
+  renew(namespace: string, leases: readonly Lease[], leaseMs: number): Promise<readonly boolean[]> {
+    return this.#divided(
+      leases,
+      (shared) =>
+        this.#shared.renew(
+          shared.map(({ key }) => key),
+          leaseMs,
+        ),
+      (alone) => this.#script(RENEW, this.#namesOf(namespace, alone), [leaseMs, ...alone.map(({ fence }) => fence)]),
+    );
+  }
+
+  complete(namespace: string, leases: readonly Completed[], retentionMs: number): Promise<readonly boolean[]> {
+    return this.#divided(
+      leases,
+      (shared) =>
+        this.#shared.complete(
+          shared.map(({ key }) => key),
+          shared.map(({ lease }) => lease.result),
+          retentionMs,
+        ),
+      (alone) => {
+        const args: RedisArgument[] = [retentionMs];
+        for (const { fence, result } of alone) args.push(fence, encodeResult(result));
+        return this.#script(COMPLETE, this.#namesOf(namespace, alone), args);
+      },
+    );
+  }
+
+  release(namespace: string, leases: readonly Lease[]): Promise<readonly boolean[]> {
+    return this.#divided(
+      leases,
+      (shared) => this.#shared.release(shared.map(({ key }) => key)),
+      (alone) =>
+        this.#script(
+          RELEASE,
+          this.#namesOf(namespace, alone),
+          alone.map(({ fence }) => fence),
+        ),
+    );
+  }
+
+  async #claimTogether(
+    names: readonly RedisArgument[],
+    requests: readonly ClaimRequest[],
+    { leaseMs, retentionMs }: Times,
+  ): Promise<(Answer | SharedAnswer)[]> {
+    const id = names.length === 1 ? '' : newLeaseId();
+    let messages = '';
+    for (const request of requests) messages += encodeMessage(request);
+    const keys = id === '' ? names : [...names, this.#shared.nameOf(id)];
+    const reply = await this.#script(CLAIM, keys, [leaseMs, retentionMs, id, messages]);
+    const [claim, ...others] = reply as [Buffer, ...(number | Buffer)[]];
+    const fresh = decodeClaim(claim);
+    const lease = { id, fence: fresh.fence, keyNames: names, keptMs: leaseMs + retentionMs };
+    const { state, fence, attempt, claimedAtMs, takeover } = fresh;
+    const answers: (Answer | SharedAnswer)[] = names.map((_, index) =>
+      // Field by field: spread costs more than all the rest here.
+      id === '' ? fresh : { state, fence, attempt, claimedAtMs, takeover, handle: new SharedKey(lease, index) },
+    );
+    for (let at = 0; at < others.length; at += 2) {
+      answers[(others[at] as number) - 1] = decodeAnswer(others[at + 1] as Buffer);
+    }
+    return answers;
+  }
+
+  /** Keys that were claimed with others: done or held, as their leases say, or claimable. */
+  async #lookAtLeases(
     namespace: string,
     requests: readonly ClaimRequest[],
-    { leaseMs, retentionMs }: { readonly leaseMs: number; readonly retentionMs: number },
-  ): Promise<readonly (DoneAnswer | LeasedAnswer | HeldAnswer)[]> {
-    const answers = await this.#run(CLAIM, namespace, requests, [leaseMs, retentionMs], (index, args) =>
-      args.push(encodeMessage(requests[index]!)),
-    );
-    return answers.flatMap(decodeAnswers);
-  }
-
-  async renew(namespace: string, leases: readonly Lease[], leaseMs: number): Promise<readonly boolean[]> {
-    return truths(
-      await this.#run(RENEW, namespace, leases, [leaseMs], (index, args) => args.push(leases[index]!.fence)),
-    );
-  }
-
-  async complete(
-    namespace: string,
-    leases: readonly (Lease & { readonly result: string | null })[],
-    retentionMs: number,
-  ): Promise<readonly boolean[]> {
-    const answers = await this.#run(COMPLETE, namespace, leases, [retentionMs], (index, args) => {
-      const { fence, result } = leases[index]!;
-      return args.push(fence, result === null ? '' : `-${result}`);
+    claimed: readonly (Answer | SharedAnswer)[],
+    { leaseMs, retentionMs }: Times,
+  ): Promise<Answer[]> {
+    const answers: (Answer | SharedAnswer | LetGo)[] = [...claimed];
+    const byLease = new Map<string, { place: number; answer: SharedAnswer }[]>();
+    for (const [place, answer] of claimed.entries()) {
+      if (answer.state === 'shared') pushTo(byLease, answer.leaseId, { place, answer });
+    }
+    const looking = Array.from(byLease.values(), async (keys) => {
+      const looked = await this.#shared.look(keys.map(({ answer }) => answer));
+      for (const [at, { place }] of keys.entries()) answers[place] = looked[at]!;
     });
-    return truths(answers);
+    await all(looking);
+    const letGo = answers.flatMap((answer, place) => (answer.state === 'let-go' ? [{ place, ...answer }] : []));
+    const claiming = this.#chunks(letGo.length).map(async ([from, end]) => {
+      const part = letGo.slice(from, end);
+      const args: RedisArgument[] = [leaseMs, retentionMs];
+      for (const { place, value, fence, takeover } of part) {
+        args.push(value, fence, takeover ? 'T' : 'F', encodeMessage(requests[place]!));
+      }
+      const keys = this.#namesOf(
+        namespace,
+        part.map(({ place }) => requests[place]!),
+      );
+      const replies = (await this.#script(CLAIM_LET_GO, keys, args)) as Buffer[];
+      for (const [at, { place }] of part.entries()) answers[place] = decodeAnswer(replies[at]!);
+    });
+    await all(claiming);
+    return answers as Answer[];
   }
 
-  async release(namespace: string, leases: readonly Lease[]): Promise<readonly boolean[]> {
-    return truths(await this.#run(RELEASE, namespace, leases, [], (index, args) => args.push(leases[index]!.fence)));
+  /** Those that share a lease in one call for each lease, those that were claimed alone in few calls; the answers in order. */
+  async #divided<L extends Lease>(
+    leases: readonly L[],
+    askShared: (shared: readonly { readonly key: SharedKey; readonly lease: L }[]) => Promise<readonly boolean[]>,
+    askAlone: (alone: readonly L[]) => Promise<unknown>,
+  ): Promise<readonly boolean[]> {
+    const answers: boolean[] = new Array(leases.length).fill(false);
+    const alone: number[] = [];
+    const byLease = new Map<SharedLease, { place: number; key: SharedKey; lease: L }[]>();
+    for (const [place, lease] of leases.entries()) {
+      const key = lease.handle;
+      if (!(key instanceof SharedKey)) alone.push(place);
+      else pushTo(byLease, key.lease, { place, key, lease });
+    }
+    const asking = Array.from(byLease.values(), async (shared) => {
+      const told = await askShared(shared);
+      for (const [at, { place }] of shared.entries()) answers[place] = told[at]!;
+    });
+    for (const [from, end] of this.#chunks(alone.length)) {
+      const places = alone.slice(from, end);
+      const ask = async (): Promise<void> => {
+        const told = (await askAlone(places.map((place) => leases[place]!))) as number[];
+        for (const [at, place] of places.entries()) answers[place] = told[at] === 1;
+      };
+      asking.push(ask());
+    }
+    await all(asking);
+    return answers;
   }
 
-  /** All calls leave at once, and are answered in order: a pipeline, on each node that is asked. */
-  async #run(
-    script: Script,
-    namespace: string,
-    items: readonly { readonly key: Buffer }[],
-    common: readonly RedisArgument[],
-    pushArgs: (index: number, args: RedisArgument[]) => void,
-  ): Promise<readonly unknown[][]> {
+  #chunks(count: number): [from: number, end: number][] {
+    const chunks: [number, number][] = [];
+    for (let from = 0; from < count; from += this.#keysPerCall) {
+      chunks.push([from, Math.min(from + this.#keysPerCall, count)]);
+    }
+    return chunks;
+  }
+
+  #namesOf(namespace: string, items: readonly { readonly key: Buffer }[]): RedisArgument[] {
     // A namespace has no NUL, so no two pairs of namespace and key share a name.
     const head = `${this.#prefix}${namespace}\0`;
-    const calls: Promise<unknown[]>[] = [];
-    for (let from = 0; from < items.length; from += this.#keysPerCall) {
-      const end = Math.min(from + this.#keysPerCall, items.length);
-      const args: RedisArgument[] = [end - from];
-      for (let index = from; index < end; index++) args.push(nameOf(head, items[index]!.key));
-      args.push(...common);
-      for (let index = from; index < end; index++) pushArgs(index, args);
-      calls.push(runScript(this.#client, script, args));
-    }
-    // Every call is waited for, so that none goes on behind an error already reported.
-    const settled = await Promise.allSettled(calls);
-    return settled.map((result) => {
-      if (result.status === 'rejected') throw withoutCommand(result.reason);
-      return result.value;
-    });
+    return items.map(({ key }) => nameOf(head, key));
   }
+
+  readonly #script = async (
+    script: Script,
+    names: readonly RedisArgument[],
+    args: readonly RedisArgument[],
+  ): Promise<unknown> => {
+    try {
+      return await runScript(this.#client, script, names, args);
+    } catch (error) {
+      throw withoutCommand(error);
+    }
+  };
+}
+
+function pushTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
+function isFinal(answer: Answer | SharedAnswer): answer is Answer {
+  return answer.state !== 'shared';
 }
 
 /** ioredis writes a command that is all text several times as fast as one with bytes in it. */
@@ -130,6 +254,11 @@ function nameOf(head: string, key: Buffer): RedisArgument {
   return isAscii(key) ? head + key.toString('latin1') : Buffer.concat([Buffer.from(head), key]);
 }
 
-function truths(answers: readonly unknown[][]): boolean[] {
-  return answers.flat().map((answer) => answer === 1);
+/** All calls leave at once, and each is waited for, so that none goes on behind an error already reported. */
+async function all<T>(calls: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(calls);
+  return settled.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
 }

@@ -1,4 +1,4 @@
-import { createDeduplicator } from '../deduplicator.ts';
+import { createDeduplicator, type Deduplicator } from '../deduplicator.ts';
 import type { Outcome } from '../outcome.ts';
 import type { ClaimRequest, DedupStore, DedupTransaction, LeaseStore, TransactionStore } from '../store.ts';
 import type { AnyContext } from './environment.ts';
@@ -83,32 +83,54 @@ export interface CrashRun {
   readonly store: DedupStore;
   readonly namespace: string;
   readonly point: CrashPoint['id'];
+  /** One message goes through `process`, more through `processBatch`. One by default. */
+  readonly messages?: number;
   effect(context: AnyContext): Promise<void>;
   /** Called at the point; the process is killed there, so it must never settle. */
   atPoint(): Promise<never>;
 }
 
-/** In the process that dies: processes one message up to the crash point. */
-export async function runUntilCrash({ store, namespace, point, effect, atPoint }: CrashRun): Promise<void> {
+/** In the process that dies: processes the messages up to the crash point. */
+export async function runUntilCrash({
+  store,
+  namespace,
+  point,
+  messages = 1,
+  effect,
+  atPoint,
+}: CrashRun): Promise<void> {
   const stops = new Map<CrashPoint['id'], () => Promise<void>>([[point, atPoint]]);
   const at = async (id: CrashPoint['id']): Promise<void> => stops.get(id)?.();
   const dedup = createDeduplicator({ store: watchedStore(store, at), namespace, ...leaseOptions(store) });
-  await dedup.process(messageOf('crash'), async (_, context) => {
+  await processAll(dedup, messages, async (context) => {
     await at('during-handler');
-    await effect(context);
+    for (let done = 0; done < messages; done++) await effect(context);
     await at('after-effect');
   });
   await at('after-mark');
 }
 
-/** In the process that takes over: processes the same message. */
+/** In the process that takes over: processes the same messages. */
 export function takeOverAfterCrash({
   store,
   namespace,
+  messages = 1,
   effect,
-}: Pick<CrashRun, 'store' | 'namespace' | 'effect'>): Promise<Outcome> {
+}: Pick<CrashRun, 'store' | 'namespace' | 'messages' | 'effect'>): Promise<Outcome[]> {
   const dedup = createDeduplicator<DedupStore>({ store, namespace, ...leaseOptions(store) });
-  return dedup.process(messageOf('crash'), (_, context) => effect(context));
+  return processAll(dedup, messages, async (context) => {
+    for (let done = 0; done < messages; done++) await effect(context);
+  });
+}
+
+async function processAll(
+  dedup: Deduplicator<DedupStore>,
+  count: number,
+  handler: (context: AnyContext) => Promise<void>,
+): Promise<Outcome[]> {
+  if (count === 1) return [await dedup.process(messageOf('crash'), (_, context) => handler(context))];
+  const messages = Array.from({ length: count }, (_, index) => messageOf(`crash-${index}`));
+  return dedup.processBatch(messages, (_, context) => handler(context));
 }
 
 function leaseOptions({ kind }: DedupStore): { leaseMs?: number } {

@@ -1,4 +1,4 @@
-import type { ClaimRequest, LeaseStore } from '../store.ts';
+import type { ClaimRequest, Lease, LeaseStore } from '../store.ts';
 import type { ConformanceCase, ConformanceEnvironment, StoreTraits } from './environment.ts';
 import { expectEqual, expectStatus, expectTrue } from './expect.ts';
 import { latch } from './latch.ts';
@@ -101,6 +101,39 @@ export const leaseCases: readonly ConformanceCase[] = [
       expectEqual(await store.complete(namespace, [lease], 60_000), [true]);
       const [answer] = await store.claim(namespace, [request('k')], times);
       expectEqual(answer?.state, 'done');
+    },
+  },
+  {
+    name: 'keys that were claimed in one call each have a fate of their own',
+    rule: 'D4, D7, R3',
+    applies: onLeases,
+    async run(environment) {
+      const store = leaseStore(environment);
+      const namespace = uniqueName('together');
+      const keys = ['a', 'b', 'c', 'd'];
+      const answers = await store.claim(namespace, keys.map(request), times);
+      const [a, b, c, d] = answers.map((answer, place) => {
+        if (answer.state !== 'leased') throw new Error('a new key must get its lease');
+        return { key: Buffer.from(keys[place]!), fence: answer.fence, handle: answer.handle };
+      }) as [Lease, Lease, Lease, Lease];
+      expectEqual(await store.complete(namespace, [{ ...c, result: null }], 60_000), [true]);
+      expectEqual(await store.complete(namespace, [{ ...a, result: '"kept"' }], 60_000), [true]);
+      expectEqual(await store.release(namespace, [b]), [true]);
+      const seen = await store.claim(namespace, ['d', 'c', 'b', 'a'].map(request), times);
+      expectEqual(
+        seen.map(({ state }) => state),
+        ['held', 'done', 'leased', 'done'],
+      );
+      expectEqual(
+        seen.map((answer) => (answer.state === 'done' ? answer.record.result : undefined)),
+        [undefined, null, undefined, '"kept"'],
+      );
+      const fence = await takeOver(store, namespace, 'd');
+      expectTrue(fence > d.fence, `fence ${fence} after ${d.fence}`);
+      const late = [a, b, c, d].map((lease) => ({ ...lease, result: null }));
+      expectEqual(await store.renew(namespace, [d], LEASE_MS), [false]);
+      expectEqual(await store.complete(namespace, late, 60_000), [true, false, true, false]);
+      expectEqual(await store.release(namespace, late), [false, false, false, false]);
     },
   },
   {

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import type { DoneAnswer, HeldAnswer } from '../store.ts';
+import type { RedisArgument } from './client.ts';
+import { SHARED_LEASE } from './lease-scripts.ts';
+import type { Script } from './script.ts';
+import { decodeMessages, encodeResult, ID_BYTES, type SharedAnswer } from './value.ts';
+
+/** One lease for the keys that were claimed together: what happens to all of them is one write. See `lease-scripts.ts`. */
+export interface SharedLease {
+  readonly id: string;
+  readonly fence: number;
+  readonly keyNames: readonly RedisArgument[];
+  /** How long the keys are kept after a claim or a renewal. */
+  readonly keptMs: number;
+}
+
+/** The handle of a lease that is shared. */
+export class SharedKey {
+  readonly lease: SharedLease;
+  readonly index: number;
+
+  constructor(lease: SharedLease, index: number) {
+    this.lease = lease;
+    this.index = index;
+  }
+}
+
+/** The key was let go, and `value` still stands in it unless somebody was faster. */
+export interface LetGo {
+  readonly state: 'let-go';
+  readonly value: Buffer;
+  /** Of the claim before, 0 if the lease is gone. */
+  readonly fence: number;
+  readonly takeover: boolean;
+}
+
+export type RunScript = (
+  script: Script,
+  names: readonly RedisArgument[],
+  args: readonly RedisArgument[],
+) => Promise<unknown>;
+
+const YES = '1'.charCodeAt(0);
+
+export function newLeaseId(): string {
+  return randomBytes((ID_BYTES * 6) >> 3).toString('base64url');
+}
+
+/** The requests about shared leases; each is one script call. */
+export class SharedLeases {
+  readonly #prefix: string;
+  readonly #run: RunScript;
+
+  constructor(prefix: string, run: RunScript) {
+    // A namespace is neither empty nor has it a NUL, so no key has such a name.
+    this.#prefix = `${prefix}\0`;
+    this.#run = run;
+  }
+
+  nameOf(id: string): string {
+    return this.#prefix + id;
+  }
+
+  /** What became of keys of one lease. Those that may be claimed are let go: none but {@link LetGo}'s finder can have them. */
+  async look(keys: readonly SharedAnswer[]): Promise<(DoneAnswer | HeldAnswer | LetGo)[]> {
+    const [states, numbers, messages] = (await this.#run(
+      SHARED_LEASE.look,
+      [this.nameOf(keys[0]!.leaseId)],
+      [bytesOf(keys.map(({ index }) => index))],
+    )) as [Buffer, Buffer, Buffer];
+    const [remainingMs, fence, claimedAtMs] = [0, 8, 16].map((at) => numbers.readDoubleBE(at)) as [
+      number,
+      number,
+      number,
+    ];
+    const records = decodeMessages(messages, claimedAtMs);
+    return keys.map(({ value }, place) => {
+      const state = String.fromCharCode(states[place]!);
+      if (state === 'D') return { state: 'done', record: records.next().value! };
+      if (state === 'H') return { state: 'held', remainingMs };
+      return { state: 'let-go', value, fence, takeover: state === 'T' };
+    });
+  }
+
+  async renew(keys: readonly SharedKey[], leaseMs: number): Promise<boolean[]> {
+    const { lease } = keys[0]!;
+    const answers = await this.#run(
+      SHARED_LEASE.renew,
+      [this.nameOf(lease.id), ...lease.keyNames],
+      [lease.fence, leaseMs, lease.keptMs],
+    );
+    return keys.map(({ index }) => (answers as Buffer)[index] === YES);
+  }
+
+  async complete(
+    keys: readonly SharedKey[],
+    results: readonly (string | null)[],
+    retentionMs: number,
+  ): Promise<boolean[]> {
+    if (results.every((result) => result === null)) {
+      const answers = await this.#change(SHARED_LEASE.complete, keys);
+      if (answers !== null) return answers;
+    }
+    const { lease } = keys[0]!;
+    const answers = await this.#run(
+      SHARED_LEASE.completeEach,
+      [this.nameOf(lease.id), ...keys.map(({ index }) => lease.keyNames[index]!)],
+      [lease.fence, bytesOf(keys.map(({ index }) => index)), retentionMs, lease.id, ...results.map(encodeResult)],
+    );
+    return truths(answers as Buffer);
+  }
+
+  async release(keys: readonly SharedKey[]): Promise<boolean[]> {
+    return (await this.#change(SHARED_LEASE.release, keys))!;
+  }
+
+  async #change(script: Script, keys: readonly SharedKey[]): Promise<boolean[] | null> {
+    const { id, fence } = keys[0]!.lease;
+    const answers = await this.#run(script, [this.nameOf(id)], [fence, bytesOf(keys.map(({ index }) => index))]);
+    return answers === null ? null : truths(answers as Buffer);
+  }
+}
+
+/** An index is below 128, so its byte is a character that UTF-8 leaves as it is. */
+function bytesOf(indices: readonly number[]): string {
+  return String.fromCharCode(...indices);
+}
+
+function truths(answers: Buffer): boolean[] {
+  return Array.from(answers, (answer) => answer === YES);
+}
