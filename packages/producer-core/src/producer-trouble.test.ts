@@ -74,6 +74,38 @@ describe('C11: refusals', () => {
     expect(producer.stats()).toMatchObject({ bufferUsedBytes: 0, pendingRecords: 0 });
   });
 
+  test('C6, C9: after one that is too large while others are unresolved, none that follows is asked about: a leader that knows nothing of the producer would take it', async () => {
+    const { producer, runtime, transport } = await bench();
+    const sends = [...'abcdefgh'].map((value) => watch(producer.send(record(value))));
+    await runtime.settle();
+    transport.only().refuse('MESSAGE_TOO_LARGE');
+    await runtime.settle();
+    transport.only().refuse('MESSAGE_TOO_LARGE');
+    await runtime.settle();
+    transport.only().refuse('POLICY_VIOLATION');
+    await runtime.settle();
+    const asked = transport.only();
+    expect(asked.batch).toMatchObject({ baseSequence: 2, values: ['c', 'd'] });
+    asked.refuse('MESSAGE_TOO_LARGE');
+    await runtime.settle();
+    const stored: string[] = [];
+    transport.onProduce = (request) => {
+      request.answer({ baseOffset: BigInt(stored.length) });
+      stored.push(...request.batch.values);
+    };
+    const anew = transport.only();
+    expect(anew.batch).toMatchObject({ baseSequence: 0, values: ['c', 'd'] });
+    anew.answer({ baseOffset: 0n });
+    stored.push(...anew.batch.values);
+    await runtime.advance(2_000);
+    expect(stored.join('')).toBe('cdefgh');
+    expect(sends.map(({ value, error }) => value?.offset ?? error?.code)).toEqual([
+      'REFUSED',
+      'REFUSED',
+      ...[0n, 1n, 2n, 3n, 4n, 5n],
+    ]);
+  });
+
   test('MESSAGE_TOO_LARGE: a compressed batch is split, and its halves are compressed', async () => {
     const gzip = await loadCodec('gzip');
     const transport = new ScriptedTransport();

@@ -80,6 +80,8 @@ export class ProducerBatch extends Deadline {
   answersForItself = false;
   /** The last resolving round in which the broker refused it. */
   refusedInRound = 0;
+  /** That refusal was not about sequences, so the broker may take a later batch. */
+  refusedOtherwise = false;
   /** Refused as out of order behind another batch: sent again when it is the oldest. */
   waitsForHead = false;
   /** Why the latest attempt failed; becomes the `cause` when time runs out. */
@@ -211,6 +213,7 @@ export class ProducerBatch extends Deadline {
     this.left = false;
     this.lostAtMs = never;
     this.refusedInRound = 0;
+    this.refusedOtherwise = false;
     this.waitsForHead = false;
     this.answersForItself = false;
     this.isStamped = false;

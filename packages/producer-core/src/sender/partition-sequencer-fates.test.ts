@@ -139,6 +139,15 @@ describe('C9: what an acknowledged batch proves of the earlier ones', () => {
     expect(first!.batch.fate).toBe('not-stored');
   });
 
+  test('nothing of one whose attempts were all refused', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.refuseForNow(first!);
+    partition.stored(second!, 4n);
+    expect(first!.batch.fate).toBe('not-stored');
+  });
+
   test('nothing without idempotence', () => {
     const partition = new Partition({ idempotence: false });
     partition.add(2);

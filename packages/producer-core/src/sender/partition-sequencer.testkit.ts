@@ -130,7 +130,15 @@ export class Partition {
     this.sequencer.retriable(attempt.batch, this.nowMs);
   }
 
+  /** The broker can't tell now whether it keeps the batch. */
   retry(attempt: Attempt): void {
+    this.sequencer.attemptEnded(attempt, true);
+    attempt.batch.unanswered++;
+    this.sequencer.retriable(attempt.batch, this.nowMs);
+  }
+
+  /** The broker surely does not keep the batch, and may take it later. */
+  refuseForNow(attempt: Attempt): void {
     this.sequencer.attemptEnded(attempt, true);
     this.sequencer.retriable(attempt.batch, this.nowMs);
   }

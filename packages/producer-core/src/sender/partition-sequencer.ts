@@ -188,7 +188,9 @@ export class PartitionSequencer {
     if (!this.#limits.idempotence) return;
     for (let earlier = 0; earlier < index; earlier++) {
       const before = this.numbered[earlier]!;
-      if (!before.answersForItself && (before.left || before.attempt !== null)) before.knownStored = true;
+      // One whose attempts were all refused is not stored, whatever this leader takes.
+      const mayBeStored = before.unanswered > 0 || before.attempt !== null;
+      if (!before.answersForItself && mayBeStored) before.knownStored = true;
     }
   }
 
@@ -253,7 +255,10 @@ export class PartitionSequencer {
       return;
     }
     if (this.state === 'resolving') {
-      if (batch === this.#asking) batch.refusedInRound = this.#round;
+      if (batch === this.#asking) {
+        batch.refusedInRound = this.#round;
+        batch.refusedOtherwise = false;
+      }
       if (batch.state === 'inFlight') batch.moveTo('resolving');
       this.#logStartOffset = logStartOffset;
       this.#advance(nowMs);
@@ -269,6 +274,7 @@ export class PartitionSequencer {
   /** Refused in a way that says nothing about earlier attempts, and is not to be repeated under these numbers. */
   refusedWhileResolving(batch: ProducerBatch, nowMs: number): void {
     batch.refusedInRound = this.#round;
+    batch.refusedOtherwise = true;
     this.#wasRefusedOtherwise = true;
     if (batch.state === 'inFlight') batch.moveTo('resolving');
     this.#advance(nowMs);

@@ -4,7 +4,9 @@ import { Partition } from './partition-sequencer.testkit.ts';
 import { resolutionStep } from './resolution.ts';
 
 type Facts = Partial<
-  Pick<ProducerBatch, 'left' | 'unanswered' | 'refusedInRound' | 'lostAtMs'> & { readonly settled: boolean }
+  Pick<ProducerBatch, 'left' | 'unanswered' | 'refusedInRound' | 'refusedOtherwise' | 'lostAtMs'> & {
+    readonly settled: boolean;
+  }
 >;
 
 /** Numbered batches, oldest first: all of them left, unless they say otherwise. */
@@ -47,6 +49,19 @@ describe('C9: what a resolution does next', () => {
   test('a round goes on with the oldest that was not refused in it', () => {
     const [first, second, third] = batches({ refusedInRound: 1 }, {}, {});
     expect(resolutionStep([first!, second!, third!], 1, 0, 0)).toEqual({ do: 'ask', batch: second, round: 1 });
+  });
+
+  test('behind one that was refused for what it is, only what may be stored already is asked about, in that round', () => {
+    const tooLarge = { refusedInRound: 1, refusedOtherwise: true };
+    expect(resolutionStep(batches(tooLarge, {}), 1, 0, 0)).toEqual({ do: 'bump' });
+    const behind = batches(tooLarge, {}, { unanswered: 1 }, { settled: true, unanswered: 1 });
+    expect(resolutionStep(behind, 1, 0, 0)).toEqual({ do: 'ask', batch: behind[2], round: 1 });
+    const before = batches({}, tooLarge);
+    expect(resolutionStep(before, 1, 0, 0)).toEqual({ do: 'ask', batch: before[0], round: 1 });
+    const nextRound = batches({ ...tooLarge, refusedInRound: 2 }, { unanswered: 1, refusedInRound: 1 });
+    expect(resolutionStep(nextRound, 2, 0, 0)).toEqual({ do: 'ask', batch: nextRound[1], round: 2 });
+    const earlierRound = batches({ ...tooLarge, refusedInRound: 1 }, {});
+    expect(resolutionStep(earlierRound, 2, 0, 0)).toEqual({ do: 'ask', batch: earlierRound[0], round: 2 });
   });
 
   test('a refusal of an earlier round does not count in a later one', () => {

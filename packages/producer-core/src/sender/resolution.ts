@@ -31,6 +31,7 @@ export type ResolutionStep =
  * the leader remembers. That can't store it, since its predecessor was refused just before. Any other would be stored by being
  * asked, perhaps after the application sent it anew; its later neighbours tell its fate. One that never left needs no question; but where
  * the log was cut, the leader may know nothing of the producer and take any number, so such a one has to go before a later one is asked about.
+ * For the same reason, behind one that was refused for what it is, and not for its number, only what may be stored already is asked about.
  */
 export function resolutionStep(
   numbered: readonly ProducerBatch[],
@@ -42,11 +43,13 @@ export function resolutionStep(
   if (newestWaiting < 0) {
     return numbered.some((batch) => batch.state === 'settled') ? { do: 'bump' } : { do: 'continue' };
   }
-  const asked = numbered.filter((batch, index) =>
-    batch.state === 'settled'
+  const oldestNotTaken = numbered.findIndex((batch) => batch.refusedOtherwise && batch.refusedInRound === round);
+  const asked = numbered.filter((batch, index) => {
+    if (oldestNotTaken >= 0 && index > oldestNotTaken && batch.unanswered === 0) return false;
+    return batch.state === 'settled'
       ? index > newestWaiting && batch.unanswered > 0 && !batch.knownStored
-      : batch.left || (batch.answersForItself && index < newestWaiting),
-  );
+      : batch.left || (batch.answersForItself && index < newestWaiting);
+  });
   if (round === 0) return { do: 'ask', batch: asked[0]!, round: 1 };
   const next = asked.find((batch) => batch.refusedInRound !== round);
   if (next !== undefined) return { do: 'ask', batch: next, round };
