@@ -2,7 +2,7 @@ import { protocolErrorCodes as code } from '@sendonce/producer-core/transport';
 import type { ArmedFault, FaultMatch } from '@sendonce/transport-memory';
 import type { CommittedLog } from './committed-log.ts';
 import { Dice } from './dice.ts';
-import { type FaultKind, faultKinds } from './plan.ts';
+import { type FaultKind, faultKinds, longestDownMs } from './plan.ts';
 import { pause, type World } from './world.ts';
 
 export const replyDelayMaxMs = 3000;
@@ -229,7 +229,7 @@ export class FaultInjector {
 
   async #keepDown(brokerId: number, dice: Dice): Promise<void> {
     this.#down.add(brokerId);
-    await pause(this.#world, dice.scale(10, 3000));
+    await pause(this.#world, dice.scale(10, longestDownMs));
     if (!this.#down.delete(brokerId)) return;
     this.#bringUp(brokerId);
   }

@@ -124,6 +124,8 @@ export interface Plan {
 }
 
 /** Far enough in the future that nothing expires. */
+/** A broker is killed or frozen for no longer. */
+export const longestDownMs = 3000;
 const dayMs = 86_400_000;
 
 /** Makes one thing more likely than a plan drawn at random would: to look for a fault that needs a rare meeting of events. */
@@ -193,8 +195,8 @@ function planCluster(
     sessionTimeoutMs: dice.scale(200, 4000),
     producerIdBlockSize: dice.pick([1, 2, 1000]),
     producerIdBlockDelayMs: planDelay(dice, 300),
-    // Longer than any batch may be under way: beyond that no broker recognises a repeat, and nobody promises it.
-    producerIdExpirationMs: expires ? 3 * deliveryTimeoutMaxMs + 2000 : dayMs,
+    // Longer than any batch may be under way, or lie in a frozen broker: beyond that no broker recognises a repeat, and nobody promises it.
+    producerIdExpirationMs: expires ? 3 * deliveryTimeoutMaxMs + 2000 + longestDownMs : dayMs,
     producerIdExpirationCheckMs: expires ? dice.scale(100, 2000) : 600_000,
   };
 }
