@@ -1,6 +1,6 @@
 import { DedupError, StoreUnavailableError } from '../errors.ts';
 import { withTimeout } from '../timeout.ts';
-import { binaryByteaArray } from './binary-array.ts';
+import { ArrayParameter } from './array-parameter.ts';
 import type { BeginOptions, Begun, Database, OpenTransaction, Row } from './database.ts';
 
 interface QueryResult {
@@ -125,10 +125,13 @@ class PgTransaction<Client extends PostgresClient> implements OpenTransaction<Cl
     }
   }
 
-  /** `pg-native` sends text only. */
   #sendable(parameters: readonly unknown[]): unknown[] {
-    if ('native' in this.#own) return [...parameters];
-    return parameters.map((parameter) => binaryByteaArray(parameter) ?? parameter);
+    // `pg-native` sends text only.
+    const isNative = 'native' in this.#own;
+    return parameters.map((parameter) => {
+      if (!(parameter instanceof ArrayParameter)) return parameter;
+      return (isNative ? null : parameter.binary()) ?? parameter.values;
+    });
   }
 
   readonly #onError = (): void => {

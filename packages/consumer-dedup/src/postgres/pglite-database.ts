@@ -1,4 +1,5 @@
 import { InProgressError } from '../errors.ts';
+import { ArrayParameter } from './array-parameter.ts';
 import type { BeginOptions, Begun, Database, OpenTransaction, Row } from './database.ts';
 
 interface Results {
@@ -76,7 +77,7 @@ class PGliteOpenTransaction<Transaction extends PGliteTransaction> implements Op
   }
 
   async query(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
-    const { rows } = await this.client.query(sql, [...parameters]);
+    const { rows } = await this.client.query(sql, parameters.map(plain));
     return rows as Row[];
   }
 
@@ -104,4 +105,8 @@ class PGliteOpenTransaction<Transaction extends PGliteTransaction> implements Op
     this.#finish();
     await this.#ended().catch(() => undefined);
   }
+}
+
+function plain(parameter: unknown): unknown {
+  return parameter instanceof ArrayParameter ? parameter.values : parameter;
 }

@@ -1,5 +1,6 @@
 import { DedupError, InProgressError, StoreSetupError, StoreUnavailableError } from '../errors.ts';
 import type { ClaimRequest, DedupTransaction, StoredOffset, StoredRecord, TransactionSettings } from '../store.ts';
+import { ArrayParameter } from './array-parameter.ts';
 import type { ClaimAnswer, RefusedKey } from './claim-function.ts';
 import { claimLiterals } from './claim-literals.ts';
 import type { Begun, OpenTransaction, Row } from './database.ts';
@@ -89,13 +90,13 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
       this.#epoch,
       String(waitMs),
       namespace,
-      requests.map(({ key }) => key),
-      requests.map(({ fingerprint }) => fingerprint),
-      requests.map(({ source }) => source.topic),
-      requests.map(({ source }) => source.partition),
-      requests.map(({ source }) => (source.offset === null ? null : String(source.offset))),
+      ArrayParameter.bytea(requests.map(({ key }) => key)),
+      ArrayParameter.bytea(requests.map(({ fingerprint }) => fingerprint)),
+      ArrayParameter.text(requests.map(({ source }) => source.topic)),
+      ArrayParameter.int4(requests.map(({ source }) => source.partition)),
+      ArrayParameter.int8(requests.map(({ source }) => source.offset)),
       // Where there are none, not even an array of nothing: it costs as much as one of something.
-      requests.some(({ note }) => note !== null) ? requests.map(({ note }) => note) : null,
+      requests.some(({ note }) => note !== null) ? ArrayParameter.text(requests.map(({ note }) => note)) : null,
     ];
     return (await this.#send(this.#statements.claim, parameters, storeTimeoutMs + waitMs))[0]!;
   }
@@ -106,19 +107,22 @@ export class PostgresTransaction<Client> implements DedupTransaction<Client> {
   }
 
   async forget(keys: readonly Buffer[]): Promise<void> {
-    for (const statement of this.#statements.forget) await this.#query(statement, [keys]);
+    for (const statement of this.#statements.forget) await this.#query(statement, [ArrayParameter.bytea(keys)]);
   }
 
   async keepResults(results: readonly { readonly key: Buffer; readonly result: string }[]): Promise<void> {
-    const parameters = [results.map(({ key }) => key), results.map(({ result }) => result)];
+    const parameters = [
+      ArrayParameter.bytea(results.map(({ key }) => key)),
+      ArrayParameter.text(results.map(({ result }) => result)),
+    ];
     for (const statement of this.#statements.keepResults) await this.#query(statement, parameters);
   }
 
   async storeOffsets(offsets: readonly StoredOffset[]): Promise<void> {
     await this.#query(this.#offsets.store, [
-      offsets.map(({ topic }) => topic),
-      offsets.map(({ partition }) => partition),
-      offsets.map(({ nextOffset }) => String(nextOffset)),
+      ArrayParameter.text(offsets.map(({ topic }) => topic)),
+      ArrayParameter.int4(offsets.map(({ partition }) => partition)),
+      ArrayParameter.int8(offsets.map(({ nextOffset }) => nextOffset)),
     ]);
   }
 

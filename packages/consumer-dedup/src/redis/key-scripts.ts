@@ -20,9 +20,10 @@ import { LINES, script } from './script.ts';
  */
 const CLAIM_AGAIN = `
 local micros, now_ms = now()
+local claimed_ms = math.floor(now_ms)
 local lease_ends_ms, retention_ms = now_ms + tonumber(ARGV[1]), ARGV[2]
 local function hold(key, fence, attempt, message, takeover)
-  local claim = struct.pack('>dddd', math.max(fence + 1, micros), attempt + 1, lease_ends_ms, now_ms)
+  local claim = struct.pack('>dddd', math.max(fence + 1, micros), attempt + 1, lease_ends_ms, claimed_ms)
   redis.call('SET', key, 'H' .. claim .. message, 'PX', retention_ms)
   return 'L' .. claim .. (takeover and 'T' or '-')
 end
@@ -50,7 +51,7 @@ export const CLAIM = script(
 local id, messages = ARGV[3], ARGV[4]
 local shared = id ~= ''
 local count = shared and #KEYS - 1 or 1
-local first = struct.pack('>dddd', micros, 1, lease_ends_ms, now_ms)
+local first = struct.pack('>dddd', micros, 1, lease_ends_ms, claimed_ms)
 local kept_ms = shared and tonumber(retention_ms) + tonumber(ARGV[1]) or retention_ms
 local answers, states, any, lines = { first }, {}, false, nil
 for index = 1, count do
@@ -67,7 +68,7 @@ for index = 1, count do
   end
 end
 if shared and any then
-  local lease = 'L' .. string.char(count) .. struct.pack('>ddd', micros, lease_ends_ms, now_ms) .. table.concat(states) .. messages
+  local lease = 'L' .. string.char(count) .. struct.pack('>ddd', micros, lease_ends_ms, claimed_ms) .. table.concat(states) .. messages
   redis.call('SET', KEYS[count + 1], lease, 'PX', kept_ms + 1000)
 end
 return answers

@@ -27,7 +27,7 @@ end
 local function now()
   local time = redis.call('TIME')
   local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
-  return micros, math.floor(micros / 1000)
+  return micros, micros / 1000
 end
 `;
 
