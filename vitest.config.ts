@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['@sendonce/source'];
+/** They last for minutes by the clock, and use little of the machine. */
+const storms = ['chaos/test/storm.test.ts', 'apps/payments-demo/test/soak.test.ts'];
 
 export default defineConfig({
   resolve: { conditions },
@@ -25,11 +27,16 @@ export default defineConfig({
         test: {
           name: 'services',
           include: ['{packages/*,apps/*,bench,chaos}/test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...storms],
           testTimeout: 120_000,
           hookTimeout: 180_000,
           fileParallelism: false,
           sequence: { groupOrder: 1 },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'storms', include: storms, maxWorkers: 2, sequence: { groupOrder: 2 } },
       },
     ],
   },
