@@ -242,6 +242,26 @@ describe('D8: keys that were claimed together', () => {
     expect(await store.complete(namespace, leases, RETENTION_MS)).toEqual([true, false, true]);
   });
 
+  it('that are gone when the lease is renewed, and another one’s by then, are lost and stay the other one’s', async () => {
+    const { store, namespace, leases, keys } = await claimed(LEASE_MS);
+    await client.del(keys[0]!, keys[1]!);
+    const longer = { leaseMs: LEASE_MS, retentionMs: 10 * RETENTION_MS };
+    const others = [
+      ...(await store.claim(namespace, [request('a')], longer)),
+      ...(await store.claim(namespace, ['b', 'd'].map(request), longer)),
+    ];
+    expect(others.map(({ state }) => state)).toEqual(['leased', 'leased', 'leased']);
+    expect(await store.renew(namespace, leases, LEASE_MS)).toEqual([false, false, true]);
+    expect(Math.min(...(await keptMs(keys.slice(0, 2))))).toBeGreaterThan(9 * RETENTION_MS);
+    expect(await store.complete(namespace, leases, RETENTION_MS)).toEqual([false, false, true]);
+    const renewed = ['a', 'b'].map((key, place) => {
+      const answer = others[place]!;
+      if (answer.state !== 'leased') throw new Error('a new key must be claimable');
+      return { key: Buffer.from(key), fence: answer.fence, handle: answer.handle };
+    });
+    expect(await store.renew(namespace, renewed, LEASE_MS)).toEqual([true, true]);
+  });
+
   it('whose lease is gone are claimable, once, and can’t be marked', async () => {
     await client.flushall();
     const { store, namespace, leases } = await claimed(LEASE_MS);

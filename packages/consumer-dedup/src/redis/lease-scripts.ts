@@ -84,15 +84,21 @@ return change(HELD, DONE)
 `),
   /** The lease stays, so that the next claim's fence and attempt go on from it. */
   release: sharedScript('return change(HELD, FREE)'),
-  /** KEYS: also all keys of the lease. ARGV: the fence, lease ms, and how long the keys are kept from now. A key that is gone is let go. */
+  /**
+   * KEYS: also all keys of the lease. ARGV: the fence, lease ms, how long the keys are kept from now, and the lease's id. A key that is gone
+   * is let go, also when another claim has it by then, whose retention is its own.
+   */
   renew: sharedScript(`
 local lease = lease_of(KEYS[1], ARGV[1])
 if not lease then return string.rep('0', #KEYS - 1) end
 local states, answers = lease.states, {}
 for index = 1, #KEYS - 1 do
-  local held = states[index] == HELD
-  if held and redis.call('PEXPIRE', KEYS[index + 1], ARGV[3]) == 0 then states[index], held = HELD_LET_GO, false end
-  answers[index] = held and '1' or '0'
+  local key = KEYS[index + 1]
+  if states[index] == HELD then
+    if redis.call('GET', key) == 'S' .. string.char(index - 1) .. ARGV[4] then redis.call('PEXPIRE', key, ARGV[3])
+    else states[index] = HELD_LET_GO end
+  end
+  answers[index] = states[index] == HELD and '1' or '0'
 end
 write_states(KEYS[1], states)
 redis.call('SETRANGE', KEYS[1], 10, struct.pack('>d', now_ms + tonumber(ARGV[2])))

@@ -87,7 +87,7 @@ export class SharedLeases {
     const answers = await this.#run(
       SHARED_LEASE.renew,
       [this.nameOf(lease.id), ...lease.keyNames],
-      [lease.fence, leaseMs, lease.keptMs],
+      [lease.fence, leaseMs, lease.keptMs, lease.id],
     );
     return keys.map(({ index }) => (answers as Buffer)[index] === YES);
   }
