@@ -12,6 +12,8 @@ const RENEWALS_PER_LEASE = 3;
 export class LeaseKeeper {
   readonly #calls: LeaseCalls;
   readonly #leases: readonly Lease[];
+  /** Keys whose loss the handler must hear of. */
+  readonly #unhandled: Set<Buffer>;
   readonly #leaseMs: number;
   readonly #onLost: (lost: readonly Lease[]) => void;
   readonly #abort = new AbortController();
@@ -29,6 +31,7 @@ export class LeaseKeeper {
   ) {
     this.#calls = calls;
     this.#leases = leases;
+    this.#unhandled = new Set(leases.map(({ key }) => key));
     this.#leaseMs = leaseMs;
     this.#heldUntilMs = claimSentMs + leaseMs;
     this.#onLost = onLost;
@@ -37,6 +40,14 @@ export class LeaseKeeper {
 
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /**
+   * The handler is through with a key, and its mark or its release is next: whether that comes too late, its own answer says. A renewal
+   * finds such a key marked or released, which must not end the leases of the others.
+   */
+  handled(key: Buffer): void {
+    this.#unhandled.delete(key);
   }
 
   stop(): void {
@@ -53,7 +64,7 @@ export class LeaseKeeper {
 
   async #renew(): Promise<void> {
     const sentMs = performance.now();
-    if (sentMs >= this.#heldUntilMs) return this.#lose(this.#leases);
+    if (sentMs >= this.#heldUntilMs) return this.#lose(this.#leases.filter(({ key }) => this.#unhandled.has(key)));
     const renewed = this.#calls.renew(this.#leases).then(
       (answers) => this.#answered(answers, sentMs),
       // Not reachable: tried again until the lease ends.
@@ -66,7 +77,7 @@ export class LeaseKeeper {
 
   #answered(answers: readonly boolean[], sentMs: number): void {
     if (this.#state !== 'keeping') return;
-    const lost = this.#leases.filter((_, index) => answers[index] !== true);
+    const lost = this.#leases.filter(({ key }, index) => answers[index] !== true && this.#unhandled.has(key));
     if (lost.length > 0) this.#lose(lost);
     else this.#heldUntilMs = Math.max(this.#heldUntilMs, sentMs + this.#leaseMs);
   }

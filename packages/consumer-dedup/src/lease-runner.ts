@@ -89,17 +89,31 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
       callHook(hooks, hooks.onLeaseLost, () => ({ namespace, keys: lost.map(({ key }) => key) })),
     );
     try {
-      const error = await this.#invoke(job, held, keeper.signal, found);
+      const error = await this.#invoke(job, held, keeper, found);
       if (error === null) return;
-      if (job.isolate === 'batch' || held.length === 1) await this.#giveUp(held, error.cause, found);
-      else {
-        for (const one of held) {
-          const alone = await this.#invoke(job, [one], keeper.signal, found);
-          if (alone !== null) await this.#giveUp([one], alone.cause, found);
-        }
-      }
+      if (job.isolate === 'batch' || held.length === 1) await this.#giveUp(held, keeper, error.cause, found);
+      else await this.#handleEach(job, held, keeper, error.cause, found);
     } finally {
       keeper.stop();
+    }
+  }
+
+  async #handleEach<M, R>(
+    job: Job<M, R, LeaseBatchContext>,
+    held: readonly Held<M>[],
+    keeper: LeaseKeeper,
+    cause: unknown,
+    found: Found<M, R>,
+  ): Promise<void> {
+    for (const [index, one] of held.entries()) {
+      if (keeper.signal.aborted) {
+        // Nobody renews them any more: another consumer may be processing them by now.
+        const error = new LeaseLostError('a lease was lost before this message could be tried alone', { cause });
+        await this.#giveUp(held.slice(index), keeper, error, found, 'lease-lost');
+        return;
+      }
+      const alone = await this.#invoke(job, [one], keeper, found);
+      if (alone !== null) await this.#giveUp([one], keeper, alone.cause, found);
     }
   }
 
@@ -107,9 +121,10 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
   async #invoke<M, R>(
     job: Job<M, R, LeaseBatchContext>,
     held: readonly Held<M>[],
-    signal: AbortSignal,
+    keeper: LeaseKeeper,
     found: Found<M, R>,
   ): Promise<{ cause: unknown } | null> {
+    const { signal } = keeper;
     let results: readonly R[];
     let kept: readonly (string | null)[];
     try {
@@ -123,6 +138,7 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
       // The handler did its work, outside of any transaction: its keys are done, or the next delivery would do it again.
       await this.#complete(
         held,
+        keeper,
         [],
         held.map(() => null),
         found,
@@ -132,16 +148,18 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
       }
       return null;
     }
-    await this.#complete(held, results, kept, found);
+    await this.#complete(held, keeper, results, kept, found);
     return null;
   }
 
   async #complete<M, R>(
     held: readonly Held<M>[],
+    keeper: LeaseKeeper,
     results: readonly R[],
     kept: readonly (string | null)[],
     found: Found<M, R>,
   ): Promise<void> {
+    for (const { group } of held) keeper.handled(group.key);
     // Field by field: spread costs more than all the rest here.
     const leases = held.map(({ group, lease }, index) => ({
       key: group.key,
@@ -173,8 +191,17 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
     }
   }
 
-  async #giveUp<M, R>(held: readonly Held<M>[], error: unknown, found: Found<M, R>): Promise<void> {
-    for (const { group } of held) found.set(group, failed(group, 'handler', error));
+  async #giveUp<M, R>(
+    held: readonly Held<M>[],
+    keeper: LeaseKeeper,
+    error: unknown,
+    found: Found<M, R>,
+    reason: 'handler' | 'lease-lost' = 'handler',
+  ): Promise<void> {
+    for (const { group } of held) {
+      keeper.handled(group.key);
+      found.set(group, failed(group, reason, error));
+    }
     const leases = held.map(leaseOf);
     // When the store can't be told, the lease ends by itself; the handler's error is what the caller must see.
     await this.#calls.release(leases).catch(() => undefined);

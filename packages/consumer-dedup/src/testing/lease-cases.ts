@@ -1,6 +1,6 @@
 import type { ClaimRequest, Lease, LeaseStore } from '../store.ts';
 import type { ConformanceCase, ConformanceEnvironment, StoreTraits } from './environment.ts';
-import { expectEqual, expectStatus, expectTrue } from './expect.ts';
+import { expectEqual, expectStatus, expectStatuses, expectTrue } from './expect.ts';
 import { latch } from './latch.ts';
 import { messageOf, uniqueName } from './messages.ts';
 import { consumer } from './single-cases.ts';
@@ -180,6 +180,75 @@ export const leaseCases: readonly ConformanceCase[] = [
       });
       expectEqual(expectStatus(outcome, 'failed').reason, 'lease-lost');
       expectEqual(events, ['lost k']);
+    },
+  },
+  {
+    name: "with isolate: 'message' the messages that are yet to be tried keep their leases when others are done or failed",
+    rule: 'D4, R2',
+    applies: onLeases,
+    async run(environment) {
+      const name = uniqueName('tried-alone');
+      const lost: string[] = [];
+      let onRenewed = (): void => {};
+      const dedup = consumer(environment, name, {
+        leaseMs: 8 * LEASE_MS,
+        hooks: {
+          onLeaseLost: ({ keys }) => lost.push(`lost ${keys}`),
+          onStoreOperation: ({ operation }) => operation === 'renew' && onRenewed(),
+        },
+      });
+      const outcomes = await dedup.processBatch(
+        ['done', 'poison', 'slow', 'last'].map((key) => messageOf(key)),
+        async (fresh, context) => {
+          const [key] = fresh.map((message) => String(message.headers?.['idempotency-key']));
+          if (fresh.length > 1 || key === 'poison') throw new Error('poison');
+          if (key !== 'slow') return;
+          if (!('signal' in context)) throw new Error('a lease store was expected');
+          const { signal } = context;
+          for (let renewals = 0; renewals < 2 && !signal.aborted; renewals++) {
+            await new Promise<void>((resolve) => {
+              onRenewed = resolve;
+              signal.addEventListener('abort', () => resolve(), { once: true });
+            });
+          }
+          expectEqual(signal.aborted, false);
+        },
+        { isolate: 'message' },
+      );
+      expectStatuses(outcomes, ['processed', 'failed', 'processed', 'processed']);
+      expectEqual(lost, []);
+    },
+  },
+  {
+    name: "with isolate: 'message' nothing more is tried once a lease was lost, and what was not tried is claimable",
+    rule: 'D4, D7',
+    applies: onLeases,
+    async run(environment) {
+      const name = uniqueName('lost-alone');
+      const store = leaseStore(environment);
+      const dedup = consumer(environment, name, { leaseMs: LEASE_MS });
+      const tried: number[] = [];
+      const outcomes = await dedup.processBatch(
+        ['a', 'b', 'c'].map((key) => messageOf(key)),
+        async (fresh, context) => {
+          tried.push(fresh.length);
+          if (!('signal' in context)) throw new Error('a lease store was expected');
+          if (fresh.length > 1) throw new Error('not together');
+          const { signal } = context;
+          // A process that was paused, whose timers come late.
+          const until = performance.now() + 2 * LEASE_MS;
+          while (performance.now() < until);
+          await takeOver(store, name, 'b');
+          if (!signal.aborted)
+            await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        },
+        { isolate: 'message' },
+      );
+      expectEqual(tried, [3, 1]);
+      expectStatuses(outcomes.slice(1), ['failed', 'failed']);
+      for (const outcome of outcomes.slice(1)) expectEqual(expectStatus(outcome, 'failed').reason, 'lease-lost');
+      const [answer] = await store.claim(name, [request('c')], times);
+      expectEqual(answer?.state, 'leased');
     },
   },
 ];
