@@ -56,6 +56,13 @@ describe('C9: what a resolution does next', () => {
     expect(resolutionStep(batches(tooLarge, {}), 1, 0, 0)).toEqual({ do: 'bump' });
     const behind = batches(tooLarge, {}, { unanswered: 1 }, { settled: true, unanswered: 1 });
     expect(resolutionStep(behind, 1, 0, 0)).toEqual({ do: 'ask', batch: behind[2], round: 1 });
+    // Before the first round nobody was asked; and one that failed holds up nobody.
+    const beforeAsking = batches({ ...tooLarge, refusedInRound: 0 }, {});
+    expect(resolutionStep(beforeAsking, 0, 0, 0)).toEqual({ do: 'ask', batch: beforeAsking[0], round: 1 });
+    for (const round of [0, 1]) {
+      const behindFailed = batches({ ...tooLarge, refusedInRound: round, settled: true }, {});
+      expect(resolutionStep(behindFailed, round, 0, 0)).toEqual({ do: 'ask', batch: behindFailed[1], round: 1 });
+    }
     const before = batches({}, tooLarge);
     expect(resolutionStep(before, 1, 0, 0)).toEqual({ do: 'ask', batch: before[0], round: 1 });
     const nextRound = batches({ ...tooLarge, refusedInRound: 2 }, { unanswered: 1, refusedInRound: 1 });

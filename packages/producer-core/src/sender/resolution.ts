@@ -43,7 +43,12 @@ export function resolutionStep(
   if (newestWaiting < 0) {
     return numbered.some((batch) => batch.state === 'settled') ? { do: 'bump' } : { do: 'continue' };
   }
-  const oldestNotTaken = numbered.findIndex((batch) => batch.refusedOtherwise && batch.refusedInRound === round);
+  const oldestNotTaken =
+    round === 0
+      ? -1
+      : numbered.findIndex(
+          (batch) => batch.state !== 'settled' && batch.refusedOtherwise && batch.refusedInRound === round,
+        );
   const asked = numbered.filter((batch, index) => {
     if (oldestNotTaken >= 0 && index > oldestNotTaken && batch.unanswered === 0) return false;
     return batch.state === 'settled'
