@@ -42,7 +42,7 @@ export interface SeedResult {
 }
 
 /** More than any run needs: who comes here spins. */
-const stepsMax = 500_000;
+const stepsMax = 150_000;
 
 /** Runs one seed from its plan to the checker's verdict. */
 export async function runSeed({
