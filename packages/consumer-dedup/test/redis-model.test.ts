@@ -274,6 +274,33 @@ describe('D8: keys that were claimed together', () => {
     }
   });
 
+  it('D2: whose results were kept just when a duplicate came show it what was kept', async () => {
+    const { store, namespace, leases } = await claimed(LEASE_MS);
+    let calls = 0;
+    const meeting = redisStore({
+      client: {
+        isCluster: false,
+        call: (command, ...args) => client.call(command, ...args),
+        async callBuffer(command, ...args) {
+          const answer = await client.callBuffer(command, ...args);
+          if (++calls === 1) {
+            const withResults = leases.map((lease) => ({ ...lease, result: `"of ${lease.key}"` }));
+            expect(await store.complete(namespace, withResults, RETENTION_MS)).toEqual([true, true, true]);
+            expect(await store.complete(namespace, leases, RETENTION_MS)).toEqual([true, true, true]);
+          }
+          return answer;
+        },
+      },
+    });
+    const times = { leaseMs: LEASE_MS, retentionMs: RETENTION_MS };
+    const answers = await meeting.claim(namespace, ['c', 'a', 'b'].map(request), times);
+    expect(answers.map((answer) => (answer.state === 'done' ? answer.record.result : answer.state))).toEqual([
+      '"of c"',
+      '"of a"',
+      '"of b"',
+    ]);
+  });
+
   it('that were let go by a consumer that then died are claimed by the next one, as what they were', async () => {
     const { store, namespace, leases } = await claimed(LEASE_MS);
     await store.release(namespace, leases);

@@ -5,6 +5,7 @@ import { KEYS_PER_CALL, LINES, type Script, script } from './script.ts';
  * claim in ms), a state byte for each key, and their messages, each with its line feed.
  *
  *     H  held      F  free again: released      D  done      -  was not claimed by it
+ *     O  done, and the key's own value says so, with its result if one was kept
  *     h, f  was held until the lease ended, or free, and is let go: whoever claims the key now has it
  *
  * All states change here, and a key's value is replaced only once it is let go. So whoever completes and whoever takes over never both
@@ -12,7 +13,7 @@ import { KEYS_PER_CALL, LINES, type Script, script } from './script.ts';
  */
 const SHARED = `
 local STATES_AT, MOST_KEYS = 26, ${KEYS_PER_CALL}
-local HELD, FREE, DONE = string.byte('HFD', 1, 3)
+local HELD, FREE, DONE, DONE_ITSELF = string.byte('HFDO', 1, 4)
 local HELD_LET_GO, FREE_LET_GO = string.byte('hf', 1, 2)
 local _, now_ms = now()
 local function lease_of(key, expected_fence)
@@ -37,7 +38,7 @@ local function change(from, to)
     local index = string.byte(ARGV[2], place) + 1
     local was = states[index]
     if was == from then states[index] = to end
-    answers[place] = (was == from or (was == DONE and to == DONE)) and '1' or '0'
+    answers[place] = (was == from or (to == DONE and (was == DONE or was == DONE_ITSELF))) and '1' or '0'
   end
   write_states(KEYS[1], states)
   return table.concat(answers)
@@ -50,7 +51,7 @@ const sharedScript = (body: string): Script => script(LINES, SHARED, body);
 export const SHARED_LEASE = {
   /**
    * What became of keys, and lets them go if they are claimable. ARGV: only a byte for each index. Answers with a byte for each: `D` done,
-   * `H` held, `T` let go after its lease had ended, `F` let go after it was released; then with the rest of the lease, its fence and the
+   * `H` held, `O` done as its own value says by now, `T` let go after its lease had ended, `F` let go after it was released; then with the rest of the lease, its fence and the
    * time of its claim as doubles, and with the messages of those that are done.
    */
   look: sharedScript(`
@@ -62,6 +63,8 @@ for place = 1, #ARGV[1] do
   local state = states[index]
   if state == HELD and lease.ends_ms > now_ms then
     answers[place] = 'H'
+  elseif state == DONE_ITSELF then
+    answers[place] = 'O'
   elseif state == DONE then
     messages = messages or messages_of(KEYS[1], lease)
     answers[place] = 'D'
@@ -121,12 +124,12 @@ for place = 1, #ARGV[2] do
     if redis.call('GET', key) == 'S' .. zero_based .. ARGV[4] then
       local done = (result == '' and 'D' or 'R') .. claim .. messages[index] .. string.sub(result, 2)
       redis.call('SET', key, done, 'PX', ARGV[3])
-      states[index] = DONE
+      states[index] = DONE_ITSELF
     else
       states[index] = HELD_LET_GO
     end
   end
-  answers[place] = states[index] == DONE and '1' or '0'
+  answers[place] = (states[index] == DONE or states[index] == DONE_ITSELF) and '1' or '0'
 end
 write_states(KEYS[1], states)
 return table.concat(answers)

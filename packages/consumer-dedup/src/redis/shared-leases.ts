@@ -25,9 +25,10 @@ export class SharedKey {
   }
 }
 
-/** The key was let go, and `value` still stands in it unless somebody was faster. */
+/** The key is to be asked again: it was let go, and `value` still stands in it unless somebody was faster; or it holds another one by now. */
 export interface LetGo {
   readonly state: 'let-go';
+  /** Empty when it is not there any more. */
   readonly value: Buffer;
   /** Of the claim before, 0 if the lease is gone. */
   readonly fence: number;
@@ -78,6 +79,8 @@ export class SharedLeases {
       const state = String.fromCharCode(states[place]!);
       if (state === 'D') return { state: 'done', record: records.next().value! };
       if (state === 'H') return { state: 'held', remainingMs };
+      // Completed between our look at the key and that at its lease.
+      if (state === 'O') return { state: 'let-go', value: Buffer.alloc(0), fence: 0, takeover: false };
       return { state: 'let-go', value, fence, takeover: state === 'T' };
     });
   }
