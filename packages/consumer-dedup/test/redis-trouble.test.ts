@@ -72,6 +72,12 @@ describe('when Redis goes away', () => {
     expect((error as StoreUnavailableError).commit).toBe('unknown');
   });
 
+  it('a client that gathers commands by itself, which ioredis then garbles, is refused', () => {
+    const own = new Redis(service.url, { lazyConnect: true, enableAutoPipelining: true });
+    expect(() => redisStore({ client: own })).toThrow(/enableAutoPipelining/);
+    own.disconnect();
+  });
+
   it('a server that has forgotten the scripts is sent them again', async () => {
     const dedup = createDeduplicator({ store: redisStore({ client }), namespace: uniqueName('scripts') });
     await dedup.process(messageOf('a'), () => client.script('FLUSH'));

@@ -11,6 +11,7 @@ export interface RedisNode {
 export interface RedisClient extends RedisNode {
   callBuffer(command: string, ...args: RedisArgument[]): Promise<unknown>;
   readonly isCluster: boolean;
+  readonly options?: { readonly enableAutoPipelining?: boolean | undefined };
   /** A `Cluster` only. */
   nodes?(role: 'master'): readonly RedisNode[];
 }

@@ -12,7 +12,7 @@ import { decodeAnswer, decodeClaim, encodeMessage, encodeResult, type SharedAnsw
 export type { RedisArgument, RedisClient, RedisNode } from './client.ts';
 
 export interface RedisStoreOptions {
-  /** ioredis's `Redis` (with or without Sentinel) or `Cluster`, version 5 or later; stays the caller's to close. */
+  /** ioredis's `Redis` (with or without Sentinel) or `Cluster`, version 5 or later, without `enableAutoPipelining`; stays the caller's to close. */
   readonly client: RedisClient;
   /** What all keys begin with, after ioredis's own `keyPrefix`. `sendonce:` by default. */
   readonly prefix?: string;
@@ -48,6 +48,13 @@ class RedisStore implements LeaseStore {
     if (other !== undefined) throw new DedupConfigError(`${other}: is not an option of this store`, [other]);
     if (typeof client?.callBuffer !== 'function') {
       throw new DedupConfigError("client: must be ioredis's Redis or Cluster", ['client']);
+    }
+    if (client.options?.enableAutoPipelining === true) {
+      // ioredis then leaves the name of a command out that is sent by `call`.
+      throw new DedupConfigError(
+        'client: has enableAutoPipelining, with which ioredis garbles commands; give the store a client without it, it sends what belongs together at once',
+        ['client'],
+      );
     }
     if (typeof prefix !== 'string' || prefix.includes('\0')) {
       throw new DedupConfigError('prefix: must be text without NUL', ['prefix']);
