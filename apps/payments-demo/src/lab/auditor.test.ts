@@ -62,12 +62,14 @@ it.each([
   expect(verdict).toMatchObject({ verdict: 'differs', verdictText: expect.stringContaining(text) });
 });
 
-it('payments that were not accepted are told, and are no difference', async () => {
-  const { verdict } = await lookedAt({ pending: 2, pendingStored: 1 });
-  expect(verdict).toMatchObject({
-    verdict: 'balanced',
-    verdictText: expect.stringContaining('2 payments not accepted, 1 of them stored, and applied once'),
-  });
+it.each([
+  [1, 0, '1 payment not accepted, and not stored: resend asks again.'],
+  [1, 1, '1 payment not accepted, but stored, and applied once: resend asks again.'],
+  [2, 0, '2 payments not accepted, none of them stored: resend asks again.'],
+  [2, 1, '2 payments not accepted, 1 of them stored, and applied once: resend asks again.'],
+])('%i not accepted, %i of them stored: told, and no difference', async (pending, pendingStored, text) => {
+  const { verdict } = await lookedAt({ pending, pendingStored });
+  expect(verdict).toMatchObject({ verdict: 'balanced', verdictText: expect.stringContaining(text) });
 });
 
 it('nothing is called balanced while something is on its way, or was not looked at', async () => {

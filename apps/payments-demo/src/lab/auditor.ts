@@ -103,8 +103,12 @@ function balanceText({
   if (refused > 0) parts.push(`${refused} put aside`);
   const balance = `Balanced: ${count(recordsInLog, 'record')} in the log = ${parts.join(' + ')}. Every accepted payment is applied exactly once.`;
   if (pending === 0) return balance;
-  const stored = pendingStored === 0 ? 'none of them is stored' : `${pendingStored} of them stored, and applied once`;
-  return `${balance} ${count(pending, 'payment')} not accepted, ${stored}: resend asks again.`;
+  return `${balance} ${count(pending, 'payment')} not accepted, ${storedText(pending, pendingStored)}: resend asks again.`;
+}
+
+function storedText(pending: number, pendingStored: number): string {
+  if (pending === 1) return pendingStored === 0 ? 'and not stored' : 'but stored, and applied once';
+  return pendingStored === 0 ? 'none of them stored' : `${pendingStored} of them stored, and applied once`;
 }
 
 function differenceText({ differences, ledgerSumMinor, wrongBalances }: Reconciliation): string {

@@ -103,7 +103,7 @@ export const controls = [
     group: 'processes',
     needs: null,
     expect: () =>
-      'The last payment is sent once more, with new numbers: it is stored twice. Its key should keep it from being applied twice.',
+      'What got no answer is asked for again. Otherwise the last payment is sent once more, with new numbers, and stored twice. Its key should keep it from being applied twice.',
   },
   {
     action: 'crash-consumer',

@@ -199,6 +199,18 @@ it('a place that the lesson does not have is said, with a way back in', async ()
   expect(browser.takeProblems().filter((problem) => !/Failed to load resource/.test(problem))).toEqual([]);
 });
 
+it('a step of the lesson that did not come is asked for again when the demo is heard again', async () => {
+  const view = await opened();
+  const step = '**/lesson/7';
+  await view.page.route(step, (route) => route.abort());
+  await view.page.goto(`${shown.url}/#lesson/7`);
+  await view.shows('#lesson', 'The demo does not answer.');
+  await view.page.unroute(step);
+  await shown.system.pay({ from: 'account-1', to: 'account-2', amountMinor: 100, currency: 'EUR' }, 'heard-again');
+  await view.page.locator('#lesson[data-step="7"]').waitFor();
+  expect(browser.takeProblems().filter((problem) => !/Failed to load resource/.test(problem))).toEqual([]);
+});
+
 it('shows what others wrote as text, whatever it is', async () => {
   const view = await opened();
   const hostile = '<img src=x onerror="document.title=1">';

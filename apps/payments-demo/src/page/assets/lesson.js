@@ -13,6 +13,7 @@ import { tryLive } from './try-live.js';
  * @param {LessonPlace} place
  * @param {ShowExample} show
  * @param {() => boolean} isStillWanted
+ * @returns {Promise<boolean>} False: the demo did not answer, and what is shown says so.
  */
 export async function showLesson({ step, moment, isLive }, show, isStillWanted) {
   /** @type {LessonStep} */
@@ -20,13 +21,15 @@ export async function showLesson({ step, moment, isLive }, show, isStillWanted) 
   try {
     lesson = await loadStep(step);
   } catch (error) {
-    if (isStillWanted()) renderProblem(error instanceof TypeError ? 'The demo does not answer.' : String(error));
-    return;
+    if (!isStillWanted()) return true;
+    const isUnanswered = error instanceof TypeError;
+    renderProblem(isUnanswered ? 'The demo does not answer.' : String(error));
+    return !isUnanswered;
   }
-  if (!isStillWanted()) return;
+  if (!isStillWanted()) return true;
   const at = Math.min(moment, lesson.frames.length);
   const frame = lesson.frames[at - 1];
-  if (frame === undefined) return;
+  if (frame === undefined) return true;
   show(isLive ? null : frame.snapshot, at === 1);
   for (const part of ['producer', 'brokers', 'consumer', 'ledger']) {
     const names = part === 'brokers' ? ['log', 'notebook', 'replicas', 'header'] : [part];
@@ -35,6 +38,7 @@ export async function showLesson({ step, moment, isLive }, show, isStillWanted) 
   }
   document.body.dataset.spotlight = lesson.spotlight.join(' ');
   render(lesson, at, isLive, frame.caption);
+  return true;
 }
 
 /** @param {string} problem */

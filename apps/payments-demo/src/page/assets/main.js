@@ -21,6 +21,8 @@ const shownText = {
 let liveState = null;
 /** What the panels show: the state of the running system, or a moment of the lesson. @type {'live' | 'example'} */
 let shown = 'live';
+/** Whether the lesson says that the demo does not answer. */
+let isUnanswered = false;
 
 /** @param {Snapshot} state */
 function showState({ audit, producers, partitions, brokers, consumers, ledger, timeline }) {
@@ -77,7 +79,7 @@ async function route() {
     }
     const show = (/** @type {Snapshot | null} */ example, /** @type {boolean} */ isStart) =>
       example === null ? showLive() : showExample(example, isStart);
-    await showLesson(place, show, () => window.location.hash === hash);
+    isUnanswered = !(await showLesson(place, show, () => window.location.hash === hash));
     if (!wasLesson) byId('lesson').focus({ preventScroll: true });
     return;
   }
@@ -113,5 +115,9 @@ follow((state) => {
   showControls(state.controls);
   showTrial(state);
   if (shown === 'live') showState(state);
+  if (!isUnanswered || !isLesson()) return;
+  // It answers again: so will the lesson.
+  isUnanswered = false;
+  void route();
 });
 void route();

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { PaymentError } from '../produce/payment-errors.ts';
 
 export interface ErrorBody {
@@ -17,6 +17,7 @@ const clientErrors = new Map([
   [400, { code: 'BAD_REQUEST', message: 'The body must be JSON, without a field named __proto__ or constructor.' }],
   [408, { code: 'REQUEST_TIMEOUT', message: 'The request came too slowly.' }],
   [413, { code: 'BODY_TOO_LARGE', message: 'The body is too large for a payment.' }],
+  [414, { code: 'URL_TOO_LONG', message: 'A part of the URL is too long.' }],
   [415, { code: 'UNSUPPORTED_MEDIA_TYPE', message: 'Say content-type: application/json.' }],
   [431, { code: 'HEADERS_TOO_LARGE', message: 'The headers are too large.' }],
 ]);
@@ -39,6 +40,13 @@ export function answerBadRequestBytes(error: Error & { code?: string }, socket: 
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+}
+
+/** Answers a URL that can't be routed: one that can't be decoded, or with a part that is too long. No hook has seen it. */
+export function answerBadUrl({ statusCode }: { statusCode?: number }, reply: FastifyReply): void {
+  const tooLong = statusCode === 414 ? clientErrors.get(statusCode) : undefined;
+  const { code, message } = tooLong ?? { code: 'BAD_URL', message: 'The URL can’t be decoded.' };
+  void reply.code(statusCode ?? 400).send(errorBody(code, message));
 }
 
 /** Every error is answered as `{ error: { code, message } }`. What went wrong inside is logged, and not told. */

@@ -1,6 +1,6 @@
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
-import { answerBadRequestBytes, answerErrors, errorBody } from './error-answers.ts';
+import { answerBadRequestBytes, answerBadUrl, answerErrors, errorBody } from './error-answers.ts';
 import { isOwnHost } from './own-host.ts';
 
 /** A payment is some 100 bytes. */
@@ -36,6 +36,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<Fastif
     return503OnClosing: true,
     forceCloseConnections: 'idle',
     clientErrorHandler: answerBadRequestBytes,
+    frameworkErrors: (error, _request, reply) => answerBadUrl(error, reply),
     // A string is not a number, and a field that we don't know is a mistake of the client's.
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, allErrors: false } },
   });

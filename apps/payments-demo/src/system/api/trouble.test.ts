@@ -86,12 +86,14 @@ describe('bad input is refused with a clear error, and nothing of it is kept', (
     expect(answer.status).toBe(415);
   });
 
-  it('a payment that was never made, an id that is none, a path that is none', async () => {
+  it('a payment that was never made, an id that is none, a path that is none, a URL that can’t be read', async () => {
     for (const [path, status] of [
       ['/payments/00000000-0000-4000-8000-000000000000', 404],
       ['/payments/1', 400],
       ['/payments/..%2faccounts', 400],
       ['/nothing', 404],
+      ['/payments/%zz', 400],
+      [`/payments/${'1'.repeat(200)}`, 414],
     ] as const) {
       const response = await fetch(`${system.url}${path}`);
       expect([path, response.status]).toEqual([path, status]);
