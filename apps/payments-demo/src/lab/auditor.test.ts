@@ -48,10 +48,16 @@ it('books that agree are balanced, and the sum is spelled out', async () => {
   });
 });
 
-it('a payment that differs is named', async () => {
-  const differences = [{ paymentId: 'p-7', key: 'k', kind: 'applied-twice' }] as const;
+it.each([
+  [1, '1 payment differs between the books. The first is p-1: applied-twice.'],
+  [2, '2 payments differ between the books. The first is p-1: applied-twice.'],
+])('of %i payments that differ the first is named', async (amount, verdictText) => {
+  const differences = Array.from(
+    { length: amount },
+    (_, index) => ({ paymentId: `p-${index + 1}`, key: `k-${index + 1}`, kind: 'applied-twice' }) as const,
+  );
   const { verdict } = await lookedAt({ differences, isBalanced: false });
-  expect(verdict).toMatchObject({ verdict: 'differs', verdictText: expect.stringContaining('p-7: applied-twice') });
+  expect(verdict).toMatchObject({ verdict: 'differs', verdictText });
 });
 
 it.each([

@@ -114,7 +114,7 @@ function storedText(pending: number, pendingStored: number): string {
 function differenceText({ differences, ledgerSumMinor, wrongBalances }: Reconciliation): string {
   const [first] = differences;
   if (first !== undefined)
-    return `${count(differences.length, 'payment')} differ between the books. The first is ${first.paymentId}: ${first.kind}.`;
+    return `${count(differences.length, 'payment differs', 'payments differ')} between the books. The first is ${first.paymentId}: ${first.kind}.`;
   if (ledgerSumMinor !== 0) return `The ledger’s sum is ${ledgerSumMinor}, not zero.`;
   return `Balances that are not the sum of their entries: ${wrongBalances.join(', ')}.`;
 }

@@ -119,6 +119,7 @@ it('“Outlast the delivery timeout”: the sender is told “unknown”, and as
   await view.shows('[data-tile="accepted"] .note', 'and 1 told “unknown”');
   await view.story(/takes epoch 1/);
   await view.page.locator('.chip[data-state="running"][data-broker]').nth(2).waitFor();
+  await view.shows('#expect-resend', 'What got no answer is asked for again.');
   await view.press('resend');
   const after = await view.settledAt('accepted', before.accepted + 2);
   expect(after.applied).toBe(before.applied + 2);
@@ -136,6 +137,10 @@ it('“Restart the producer”: it has another id, and counts from 0', async () 
 
 it('“Resend from the application”: stored twice, applied once, since the key is known', async () => {
   const before = await view.settled();
+  await view.shows(
+    '#expect-resend',
+    'Otherwise the last payment is sent once more, with new numbers, and stored twice.',
+  );
   await view.press('resend');
   const after = await view.settledAt('caught-by-key', before['caught-by-key'] + 1);
   await view.story(/holds a known payment, applied already at \d+: the ledger passes over it/);

@@ -199,15 +199,32 @@ it('a place that the lesson does not have is said, with a way back in', async ()
   expect(browser.takeProblems().filter((problem) => !/Failed to load resource/.test(problem))).toEqual([]);
 });
 
-it('a step of the lesson that did not come is asked for again when the demo is heard again', async () => {
+it('a step of the lesson that did not come is asked for again when the demo is heard again, whatever else came meanwhile', async () => {
   const view = await opened();
-  const step = '**/lesson/7';
-  await view.page.route(step, (route) => route.abort());
-  await view.page.goto(`${shown.url}/#lesson/7`);
+  const { page } = view;
+  const slow = Promise.withResolvers<void>();
+  await page.route('**/lesson/6', async (route) => {
+    await slow.promise;
+    await route.continue();
+  });
+  await page.route('**/lesson/7', (route) => route.abort());
+  const goTo = (hash: string) =>
+    page.evaluate((to) => {
+      window.location.hash = to;
+    }, hash);
+  const asked = page.waitForRequest('**/lesson/6');
+  await goTo('#lesson/6');
+  await asked;
+  await goTo('#lesson/7');
   await view.shows('#lesson', 'The demo does not answer.');
-  await view.page.unroute(step);
+  // A step that nobody waits for any more is no sign of the one that is missing.
+  const came = page.waitForResponse('**/lesson/6');
+  slow.resolve();
+  await (await came).finished();
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  await page.unroute('**/lesson/7');
   await shown.system.pay({ from: 'account-1', to: 'account-2', amountMinor: 100, currency: 'EUR' }, 'heard-again');
-  await view.page.locator('#lesson[data-step="7"]').waitFor();
+  await page.locator('#lesson[data-step="7"]').waitFor();
   expect(browser.takeProblems().filter((problem) => !/Failed to load resource/.test(problem))).toEqual([]);
 });
 

@@ -13,7 +13,6 @@ import { tryLive } from './try-live.js';
  * @param {LessonPlace} place
  * @param {ShowExample} show
  * @param {() => boolean} isStillWanted
- * @returns {Promise<boolean>} False: the demo did not answer, and what is shown says so.
  */
 export async function showLesson({ step, moment, isLive }, show, isStillWanted) {
   /** @type {LessonStep} */
@@ -21,15 +20,13 @@ export async function showLesson({ step, moment, isLive }, show, isStillWanted) 
   try {
     lesson = await loadStep(step);
   } catch (error) {
-    if (!isStillWanted()) return true;
-    const isUnanswered = error instanceof TypeError;
-    renderProblem(isUnanswered ? 'The demo does not answer.' : String(error));
-    return !isUnanswered;
+    if (isStillWanted()) renderProblem(error);
+    return;
   }
-  if (!isStillWanted()) return true;
+  if (!isStillWanted()) return;
   const at = Math.min(moment, lesson.frames.length);
   const frame = lesson.frames[at - 1];
-  if (frame === undefined) return true;
+  if (frame === undefined) return;
   show(isLive ? null : frame.snapshot, at === 1);
   for (const part of ['producer', 'brokers', 'consumer', 'ledger']) {
     const names = part === 'brokers' ? ['log', 'notebook', 'replicas', 'header'] : [part];
@@ -38,12 +35,18 @@ export async function showLesson({ step, moment, isLive }, show, isStillWanted) 
   }
   document.body.dataset.spotlight = lesson.spotlight.join(' ');
   render(lesson, at, isLive, frame.caption);
-  return true;
 }
 
-/** @param {string} problem */
-function renderProblem(problem) {
+/** Whether the lesson says that the demo does not answer. */
+export function isUnanswered() {
+  return byId('lesson').dataset.problem === 'unanswered';
+}
+
+/** @param {unknown} error */
+function renderProblem(error) {
   const panel = byId('lesson');
+  const problem = error instanceof TypeError ? 'The demo does not answer.' : String(error);
+  panel.dataset.problem = error instanceof TypeError ? 'unanswered' : 'refused';
   delete panel.dataset.step;
   panel.replaceChildren(
     el('h2', { id: 'lesson-title' }, 'Lesson'),
@@ -62,6 +65,7 @@ function render(lesson, at, isLive, caption) {
   const { step, title, text, frames, header, live } = lesson;
   const panel = byId('lesson');
   const hadFocus = panel.contains(document.activeElement) ? document.activeElement?.id : null;
+  delete panel.dataset.problem;
   panel.dataset.step = String(step);
   panel.dataset.moment = String(at);
   panel.dataset.shows = isLive ? 'live' : 'example';

@@ -4,7 +4,7 @@ import { forgetLogs, showBrokers } from './brokers.js';
 import { showConsumers, showLedger } from './consumer.js';
 import { focusControl, showControls } from './controls.js';
 import { byId } from './dom.js';
-import { showLesson } from './lesson.js';
+import { isUnanswered, showLesson } from './lesson.js';
 import { lessonPlaceOf, move } from './lesson-place.js';
 import { follow } from './live.js';
 import { showProducers } from './producer.js';
@@ -21,8 +21,6 @@ const shownText = {
 let liveState = null;
 /** What the panels show: the state of the running system, or a moment of the lesson. @type {'live' | 'example'} */
 let shown = 'live';
-/** Whether the lesson says that the demo does not answer. */
-let isUnanswered = false;
 
 /** @param {Snapshot} state */
 function showState({ audit, producers, partitions, brokers, consumers, ledger, timeline }) {
@@ -79,7 +77,7 @@ async function route() {
     }
     const show = (/** @type {Snapshot | null} */ example, /** @type {boolean} */ isStart) =>
       example === null ? showLive() : showExample(example, isStart);
-    isUnanswered = !(await showLesson(place, show, () => window.location.hash === hash));
+    await showLesson(place, show, () => window.location.hash === hash);
     if (!wasLesson) byId('lesson').focus({ preventScroll: true });
     return;
   }
@@ -115,9 +113,7 @@ follow((state) => {
   showControls(state.controls);
   showTrial(state);
   if (shown === 'live') showState(state);
-  if (!isUnanswered || !isLesson()) return;
   // It answers again: so will the lesson.
-  isUnanswered = false;
-  void route();
+  if (isLesson() && isUnanswered()) void route();
 });
 void route();

@@ -44,9 +44,10 @@ export function answerBadRequestBytes(error: Error & { code?: string }, socket: 
 
 /** Answers a URL that can't be routed: one that can't be decoded, or with a part that is too long. No hook has seen it. */
 export function answerBadUrl({ statusCode }: { statusCode?: number }, reply: FastifyReply): void {
-  const tooLong = statusCode === 414 ? clientErrors.get(statusCode) : undefined;
-  const { code, message } = tooLong ?? { code: 'BAD_URL', message: 'The URL can’t be decoded.' };
-  void reply.code(statusCode ?? 400).send(errorBody(code, message));
+  const status = statusCode === 414 ? 414 : 400;
+  const { code, message } =
+    status === 414 ? clientErrors.get(status)! : { code: 'BAD_URL', message: 'The URL can’t be decoded.' };
+  void reply.code(status).send(errorBody(code, message));
 }
 
 /** Every error is answered as `{ error: { code, message } }`. What went wrong inside is logged, and not told. */

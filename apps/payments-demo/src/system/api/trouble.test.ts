@@ -87,17 +87,20 @@ describe('bad input is refused with a clear error, and nothing of it is kept', (
   });
 
   it('a payment that was never made, an id that is none, a path that is none, a URL that can’t be read', async () => {
-    for (const [path, status] of [
-      ['/payments/00000000-0000-4000-8000-000000000000', 404],
-      ['/payments/1', 400],
-      ['/payments/..%2faccounts', 400],
-      ['/nothing', 404],
-      ['/payments/%zz', 400],
-      [`/payments/${'1'.repeat(200)}`, 414],
+    for (const [path, status, code] of [
+      ['/payments/00000000-0000-4000-8000-000000000000', 404, 'NOT_FOUND'],
+      ['/payments/1', 400, 'INVALID_REQUEST'],
+      ['/payments/..%2faccounts', 400, 'INVALID_REQUEST'],
+      ['/nothing', 404, 'NOT_FOUND'],
+      ['/payments/%zz', 400, 'BAD_URL'],
+      [`/payments/${'1'.repeat(200)}`, 414, 'URL_TOO_LONG'],
     ] as const) {
       const response = await fetch(`${system.url}${path}`);
-      expect([path, response.status]).toEqual([path, status]);
-      expect(await response.json()).toEqual({ error: { code: expect.any(String), message: expect.any(String) } });
+      expect([path, response.status, await response.json()]).toEqual([
+        path,
+        status,
+        { error: { code, message: expect.any(String) } },
+      ]);
     }
   });
 });
