@@ -127,6 +127,27 @@ describe('when the database goes away', () => {
     expect(await effects(name)).toBe(1);
   });
 
+  it('D6, D7: handlers that use up the pool for connections of their own fail by its connectionTimeoutMillis, and leave no trace', async () => {
+    const small = new pg.Pool({ connectionString: service.url, max: 1, connectionTimeoutMillis: 100 });
+    const dedup = createDeduplicator({ store: postgresStore({ pool: small }), namespace: uniqueName('nested') });
+    const keys = Array.from({ length: 10 }, (_, index) => messageOf(`k${index}`));
+    await dedup.ready();
+    const outcomes = await Promise.all(
+      keys.map((message) =>
+        dedup.process(message, async () => {
+          const other = await small.connect();
+          other.release();
+        }),
+      ),
+    );
+    expect(outcomes.filter(({ status }) => status !== 'failed')).toEqual([]);
+    for (const message of keys) {
+      expect((await dedup.process(message, () => undefined)).status).toBe('processed');
+    }
+    expect([small.totalCount - small.idleCount, small.waitingCount]).toEqual([0, 0]);
+    await small.end();
+  });
+
   it('D6: an exhausted pool fails the message within storeTimeoutMs, and leaks no connection', async () => {
     const small = new pg.Pool({ connectionString: service.url, max: 1 });
     const held = await small.connect();
