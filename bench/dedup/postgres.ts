@@ -15,8 +15,19 @@ export async function benchPostgres(url: string, seconds: number): Promise<Compa
   const pool = await poolWithTables(url);
   const comparisons: Comparison[] = [];
   for (const size of [BATCH, 1]) {
-    const [bare, ours] = await inTurns([bareSubject(pool, size), await ourSubject(pool, size, 'single')], seconds);
-    comparisons.push({ name: size === 1 ? 'one message at a time' : `batches of ${size}`, other: bare!, ours: ours! });
+    const name = size === 1 ? 'one message at a time' : `batches of ${size}`;
+    for (const [table, fingerprint] of [
+      ['compared', 'value'],
+      ['uncompared', false],
+    ] as const) {
+      const subjects = [bareSubject(pool, size), await ourSubject(pool, size, table, fingerprint)];
+      const [bare, ours] = await inTurns(subjects, seconds);
+      comparisons.push({
+        name: fingerprint === false ? `${name}, payloads not compared` : name,
+        other: bare!,
+        ours: ours!,
+      });
+    }
   }
   await pool.end();
   return comparisons;
@@ -53,10 +64,15 @@ function bareSubject(pool: pg.Pool, size: number): Subject {
   };
 }
 
-async function ourSubject(pool: pg.Pool, size: number, table: string): Promise<Subject> {
+async function ourSubject(
+  pool: pg.Pool,
+  size: number,
+  table: string,
+  fingerprint: 'value' | false = 'value',
+): Promise<Subject> {
   const store = postgresStore({ pool, table: `${table}_${size}` });
   await store.ensureSchema();
-  const dedup = createDeduplicator({ store, namespace: 'bench' });
+  const dedup = createDeduplicator({ store, namespace: 'bench', fingerprint });
   return {
     name: 'ours',
     units: size,

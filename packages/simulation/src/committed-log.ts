@@ -95,7 +95,7 @@ export class CommittedLog {
     const forgotten = new Set<bigint>();
     let reportedLost = 0;
     let uncleanElections = 0;
-    for (const event of this.#world.cluster.events) {
+    for (const event of this.#world.testimony) {
       if (!('partition' in event)) continue;
       if (event.topic !== this.#life.topic || event.partition !== this.#life.partition) continue;
       if (event.type === 'producer-forgotten') forgotten.add(event.producerId);

@@ -1,6 +1,6 @@
 import type { ProducerHooks } from '@sendonce/producer-core';
 import { createSimulatedRuntime } from '@sendonce/producer-core/testing';
-import { createMemoryCluster } from '@sendonce/transport-memory';
+import { type ClusterEvent, createMemoryCluster } from '@sendonce/transport-memory';
 import { checkEvidence } from './checker.ts';
 import { Coverage } from './coverage.ts';
 import type { Violation } from './evidence.ts';
@@ -78,20 +78,32 @@ export async function runSeed({
 
 type SeedWorld = World & { readonly violations: Violation[] };
 
+const testifying: ReadonlySet<ClusterEvent['type']> = new Set([
+  'error-injected',
+  'producer-forgotten',
+  'unclean-election',
+]);
+
 function createWorld(plan: Plan, traced: boolean, watch: SeedWatch | undefined): SeedWorld {
   const runtime = createSimulatedRuntime({ seed: plan.seed });
   const coverage = new Coverage();
   const trace = new Trace(traced, () => runtime.monotonicMs());
   const { topics, ...cluster } = plan.cluster;
   const violations: Violation[] = [];
+  const testimony: ClusterEvent[] = [];
+  const memoryCluster = createMemoryCluster({
+    ...cluster,
+    runtime: runtime.fork('cluster'),
+    topics: Object.fromEntries(topics.map(({ name, ...topic }) => [name, topic])),
+  });
+  memoryCluster.onEvent((event) => {
+    if (testifying.has(event.type)) testimony.push(event);
+  });
   const parts: Omit<SeedWorld, 'topics'> = {
     plan,
     runtime,
-    cluster: createMemoryCluster({
-      ...cluster,
-      runtime: runtime.fork('cluster'),
-      topics: Object.fromEntries(topics.map(({ name, ...topic }) => [name, topic])),
-    }),
+    cluster: memoryCluster,
+    testimony,
     ledger: new Ledger(
       () => runtime.monotonicMs(),
       ({ id, session, outcome }) => {
@@ -159,9 +171,9 @@ async function heal(world: World, injector: FaultInjector, workloads: readonly W
 }
 
 /** What a producer says of itself must be true: nobody fenced it but a broker, and nothing is lost in a clean run. */
-function checkEvents({ plan, cluster, coverage, ledger, topics, report }: World): void {
+function checkEvents({ plan, testimony, coverage, ledger, topics, report }: World): void {
   const fatal: readonly number[] = fatalAnswers;
-  const wasFenced = cluster.events.some((event) => event.type === 'error-injected' && fatal.includes(event.errorCode));
+  const wasFenced = testimony.some((event) => event.type === 'error-injected' && fatal.includes(event.errorCode));
   if (coverage.counts.has('event: fatal') && !wasFenced) {
     report({ property: 'a producer stops only when it was fenced', message: 'the event "fatal" without a cause' });
   }

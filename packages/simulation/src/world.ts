@@ -1,6 +1,6 @@
 import type { ProducerHooks } from '@sendonce/producer-core';
 import type { SimulatedRuntime } from '@sendonce/producer-core/testing';
-import type { MemoryCluster } from '@sendonce/transport-memory';
+import type { ClusterEvent, MemoryCluster } from '@sendonce/transport-memory';
 import type { Coverage } from './coverage.ts';
 import type { Violation } from './evidence.ts';
 import type { Ledger, Session } from './ledger.ts';
@@ -13,6 +13,8 @@ export interface World {
   readonly plan: Plan;
   readonly runtime: SimulatedRuntime;
   readonly cluster: MemoryCluster;
+  /** All events that the checks go by: the cluster itself keeps only its last ones. */
+  readonly testimony: readonly ClusterEvent[];
   readonly topics: TopicLives;
   readonly ledger: Ledger;
   readonly coverage: Coverage;
