@@ -102,9 +102,9 @@ export async function runUntilCrash({
   const stops = new Map<CrashPoint['id'], () => Promise<void>>([[point, atPoint]]);
   const at = async (id: CrashPoint['id']): Promise<void> => stops.get(id)?.();
   const dedup = createDeduplicator({ store: watchedStore(store, at), namespace, ...leaseOptions(store) });
-  await processAll(dedup, messages, async (context) => {
+  await processAll(dedup, messages, async (applyEach) => {
     await at('during-handler');
-    for (let done = 0; done < messages; done++) await effect(context);
+    await applyEach(effect);
     await at('after-effect');
   });
   await at('after-mark');
@@ -118,19 +118,24 @@ export function takeOverAfterCrash({
   effect,
 }: Pick<CrashRun, 'store' | 'namespace' | 'messages' | 'effect'>): Promise<Outcome[]> {
   const dedup = createDeduplicator<DedupStore>({ store, namespace, ...leaseOptions(store) });
-  return processAll(dedup, messages, async (context) => {
-    for (let done = 0; done < messages; done++) await effect(context);
-  });
+  return processAll(dedup, messages, (applyEach) => applyEach(effect));
 }
+
+/** Does an effect once for each message that the handler was given: leases that end one after the other come in several calls. */
+type ApplyEach = (effect: CrashRun['effect']) => Promise<void>;
 
 async function processAll(
   dedup: Deduplicator<DedupStore>,
   count: number,
-  handler: (context: AnyContext) => Promise<void>,
+  handler: (applyEach: ApplyEach) => Promise<void>,
 ): Promise<Outcome[]> {
-  if (count === 1) return [await dedup.process(messageOf('crash'), (_, context) => handler(context))];
+  const handle = (given: number, context: AnyContext) =>
+    handler(async (effect) => {
+      for (let applied = 0; applied < given; applied++) await effect(context);
+    });
+  if (count === 1) return [await dedup.process(messageOf('crash'), (_, context) => handle(1, context))];
   const messages = Array.from({ length: count }, (_, index) => messageOf(`crash-${index}`));
-  return dedup.processBatch(messages, (_, context) => handler(context));
+  return dedup.processBatch(messages, (fresh, context) => handle(fresh.length, context));
 }
 
 function leaseOptions({ kind }: DedupStore): { leaseMs?: number } {
