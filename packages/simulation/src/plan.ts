@@ -123,9 +123,9 @@ export interface Plan {
   readonly requestDelayMaxMs: number;
 }
 
-/** Far enough in the future that nothing expires. */
 /** A broker is killed or frozen for no longer. */
 export const longestDownMs = 3000;
+/** Far enough in the future that nothing expires. */
 const dayMs = 86_400_000;
 
 /** Makes one thing more likely than a plan drawn at random would: to look for a fault that needs a rare meeting of events. */

@@ -40,7 +40,8 @@ export class ArrayParameter {
     for (const value of values) {
       if (value === null) hasNull = 1;
       else if (Buffer.isBuffer(value)) size += value.length;
-      else if (typeof value === 'bigint' ? isInt8(value) : isInt4(value)) size += this.#type === 'int8' ? 8 : 4;
+      else if (isInt8(value)) size += 8;
+      else if (isInt4(value)) size += 4;
       else return null;
       size += 4;
     }
@@ -71,6 +72,6 @@ function isInt4(value: unknown): boolean {
   return typeof value === 'number' && value === (value | 0);
 }
 
-function isInt8(value: bigint): boolean {
-  return BigInt.asIntN(64, value) === value;
+function isInt8(value: unknown): boolean {
+  return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
 }

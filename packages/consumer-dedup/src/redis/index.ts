@@ -25,6 +25,7 @@ type Times = { readonly leaseMs: number; readonly retentionMs: number };
 type Completed = Lease & { readonly result: string | null };
 
 const DEFAULT_PREFIX = 'sendonce:';
+
 /**
  * Keys in Redis 5 or later, or a server that speaks its protocol and has its scripts. The claim and the effect are
  * separate steps: see the README's matrix for the window that remains.
@@ -77,13 +78,11 @@ class RedisStore implements LeaseStore {
   }
 
   async claim(namespace: string, requests: readonly ClaimRequest[], times: Times): Promise<readonly Answer[]> {
-    const calls: Promise<(Answer | SharedAnswer)[]>[] = [];
-    for (const [from, end] of this.#chunks(requests.length)) {
-      // One part after the other, so that the server works on the first while the next is written.
-      const part = requests.slice(from, end);
-      calls.push(this.#claimTogether(this.#namesOf(namespace, part), part, times));
-    }
-    const answers = (await all(calls)).flat();
+    // One part is named and written after the other, so that the server works on the first meanwhile.
+    const claiming = this.#inCalls(requests, (part) =>
+      this.#claimTogether(this.#namesOf(namespace, part), part, times),
+    );
+    const answers = (await claiming).flat();
     // Most keys are new, and have their answer by now.
     return answers.every(isFinal) ? answers : this.#lookAtLeases(namespace, requests, answers, times);
   }
@@ -91,11 +90,7 @@ class RedisStore implements LeaseStore {
   renew(namespace: string, leases: readonly Lease[], leaseMs: number): Promise<readonly boolean[]> {
     return this.#divided(
       leases,
-      (shared) =>
-        this.#shared.renew(
-          shared.map(({ key }) => key),
-          leaseMs,
-        ),
+      (keys) => this.#shared.renew(keys, leaseMs),
       (alone) => this.#script(RENEW, this.#namesOf(namespace, alone), [leaseMs, ...alone.map(({ fence }) => fence)]),
     );
   }
@@ -103,10 +98,10 @@ class RedisStore implements LeaseStore {
   complete(namespace: string, leases: readonly Completed[], retentionMs: number): Promise<readonly boolean[]> {
     return this.#divided(
       leases,
-      (shared) =>
+      (keys, own) =>
         this.#shared.complete(
-          shared.map(({ key }) => key),
-          shared.map(({ lease }) => lease.result),
+          keys,
+          own.map(({ result }) => result),
           retentionMs,
         ),
       (alone) => {
@@ -120,7 +115,7 @@ class RedisStore implements LeaseStore {
   release(namespace: string, leases: readonly Lease[]): Promise<readonly boolean[]> {
     return this.#divided(
       leases,
-      (shared) => this.#shared.release(shared.map(({ key }) => key)),
+      (keys) => this.#shared.release(keys),
       (alone) =>
         this.#script(
           RELEASE,
@@ -143,10 +138,8 @@ class RedisStore implements LeaseStore {
     const [claim, ...others] = reply as [Buffer, ...(number | Buffer)[]];
     const fresh = decodeClaim(claim);
     const lease = { id, fence: fresh.fence, keyNames: names, keptMs: leaseMs + retentionMs };
-    const { state, fence, attempt, claimedAtMs, takeover } = fresh;
     const answers: (Answer | SharedAnswer)[] = names.map((_, index) =>
-      // Field by field: spread costs more than all the rest here.
-      id === '' ? fresh : { state, fence, attempt, claimedAtMs, takeover, handle: new SharedKey(lease, index) },
+      id === '' ? fresh : { ...fresh, handle: new SharedKey(lease, index) },
     );
     for (let at = 0; at < others.length; at += 2) {
       answers[(others[at] as number) - 1] = decodeAnswer(others[at + 1] as Buffer);
@@ -172,8 +165,7 @@ class RedisStore implements LeaseStore {
     });
     await all(looking);
     const letGo = answers.flatMap((answer, place) => (answer.state === 'let-go' ? [{ place, ...answer }] : []));
-    const claiming = this.#chunks(letGo.length).map(async ([from, end]) => {
-      const part = letGo.slice(from, end);
+    await this.#inCalls(letGo, async (part) => {
       const args: RedisArgument[] = [leaseMs, retentionMs];
       for (const { place, value, fence, takeover } of part) {
         args.push(value, fence, takeover ? 'T' : 'F', encodeMessage(requests[place]!));
@@ -185,46 +177,45 @@ class RedisStore implements LeaseStore {
       const replies = (await this.#script(CLAIM_LET_GO, keys, args)) as Buffer[];
       for (const [at, { place }] of part.entries()) answers[place] = decodeAnswer(replies[at]!);
     });
-    await all(claiming);
     return answers as Answer[];
   }
 
   /** Those that share a lease in one call for each lease, those that were claimed alone in few calls; the answers in order. */
   async #divided<L extends Lease>(
     leases: readonly L[],
-    askShared: (shared: readonly { readonly key: SharedKey; readonly lease: L }[]) => Promise<readonly boolean[]>,
+    askShared: (keys: readonly SharedKey[], own: readonly L[]) => Promise<readonly boolean[]>,
     askAlone: (alone: readonly L[]) => Promise<unknown>,
   ): Promise<readonly boolean[]> {
     const answers: boolean[] = new Array(leases.length).fill(false);
-    const alone: number[] = [];
+    const alone: { place: number; lease: L }[] = [];
     const byLease = new Map<SharedLease, { place: number; key: SharedKey; lease: L }[]>();
     for (const [place, lease] of leases.entries()) {
       const key = lease.handle;
-      if (!(key instanceof SharedKey)) alone.push(place);
-      else pushTo(byLease, key.lease, { place, key, lease });
+      if (key instanceof SharedKey) pushTo(byLease, key.lease, { place, key, lease });
+      else alone.push({ place, lease });
     }
-    const asking = Array.from(byLease.values(), async (shared) => {
-      const told = await askShared(shared);
+    const askingShared = Array.from(byLease.values(), async (shared) => {
+      const told = await askShared(
+        shared.map(({ key }) => key),
+        shared.map(({ lease }) => lease),
+      );
       for (const [at, { place }] of shared.entries()) answers[place] = told[at]!;
     });
-    for (const [from, end] of this.#chunks(alone.length)) {
-      const places = alone.slice(from, end);
-      const ask = async (): Promise<void> => {
-        const told = (await askAlone(places.map((place) => leases[place]!))) as number[];
-        for (const [at, place] of places.entries()) answers[place] = told[at] === 1;
-      };
-      asking.push(ask());
-    }
-    await all(asking);
+    const askingAlone = this.#inCalls(alone, async (part) => {
+      const told = (await askAlone(part.map(({ lease }) => lease))) as number[];
+      for (const [at, { place }] of part.entries()) answers[place] = told[at] === 1;
+    });
+    await all<unknown>([...askingShared, askingAlone]);
     return answers;
   }
 
-  #chunks(count: number): [from: number, end: number][] {
-    const chunks: [number, number][] = [];
-    for (let from = 0; from < count; from += this.#keysPerCall) {
-      chunks.push([from, Math.min(from + this.#keysPerCall, count)]);
+  /** In parts as large as one call may be, all of which leave at once. */
+  #inCalls<T, R>(items: readonly T[], call: (part: readonly T[]) => Promise<R>): Promise<R[]> {
+    const calls: Promise<R>[] = [];
+    for (let from = 0; from < items.length; from += this.#keysPerCall) {
+      calls.push(call(items.slice(from, from + this.#keysPerCall)));
     }
-    return chunks;
+    return all(calls);
   }
 
   #namesOf(namespace: string, items: readonly { readonly key: Buffer }[]): RedisArgument[] {
@@ -261,7 +252,7 @@ function nameOf(head: string, key: Buffer): RedisArgument {
   return isAscii(key) ? head + key.toString('latin1') : Buffer.concat([Buffer.from(head), key]);
 }
 
-/** All calls leave at once, and each is waited for, so that none goes on behind an error already reported. */
+/** Each call is waited for, so that none goes on behind an error already reported. */
 async function all<T>(calls: readonly Promise<T>[]): Promise<T[]> {
   const settled = await Promise.allSettled(calls);
   return settled.map((result) => {

@@ -49,15 +49,14 @@ export const CLAIM = script(
   LINES,
   `
 local id, messages = ARGV[3], ARGV[4]
-local shared = id ~= ''
-local count = shared and #KEYS - 1 or 1
+local is_shared = id ~= ''
+local count = is_shared and #KEYS - 1 or 1
 local first = struct.pack('>dddd', micros, 1, lease_ends_ms, claimed_ms)
-local kept_ms = shared and tonumber(retention_ms) + tonumber(ARGV[1]) or retention_ms
+local kept_ms = is_shared and tonumber(retention_ms) + tonumber(ARGV[1]) or retention_ms
 local answers, states, any, lines = { first }, {}, false, nil
 for index = 1, count do
   local key = KEYS[index]
-  local value
-  if shared then value = 'S' .. string.char(index - 1) .. id else value = 'H' .. first .. messages end
+  local value = is_shared and shared(index, id) or 'H' .. first .. messages
   if redis.call('SET', key, value, 'PX', kept_ms, 'NX') then
     states[index], any = 'H', true
   else
@@ -67,7 +66,7 @@ for index = 1, count do
     answers[#answers + 1] = claim_again(key, lines[index])
   end
 end
-if shared and any then
+if is_shared and any then
   local lease = 'L' .. string.char(count) .. struct.pack('>ddd', micros, lease_ends_ms, claimed_ms) .. table.concat(states) .. messages
   redis.call('SET', KEYS[count + 1], lease, 'PX', kept_ms + 1000)
 end
@@ -98,23 +97,32 @@ return answers
 `,
 );
 
+/** Acts on each key that is held under its fence, the first of which is at a place of ARGV, and answers 1 for those, 0 for others. */
+const EACH_HELD = `
+local function each_held(first_fence, act)
+  local answers = {}
+  for index, key in ipairs(KEYS) do
+    local state, fence = header(key)
+    local is_held = state == 'H' and fence == tonumber(ARGV[first_fence + index - 1])
+    if is_held then act(key) end
+    answers[index] = is_held and 1 or 0
+  end
+  return answers
+end
+`;
+
 /** ARGV: lease ms, then the fence of each key. */
-export const RENEW = script(`
+export const RENEW = script(
+  EACH_HELD,
+  `
 local _, now_ms = now()
 local lease_ms = tonumber(ARGV[1])
-local answers = {}
-for index, key in ipairs(KEYS) do
-  local state, fence = header(key)
-  if state == 'H' and fence == tonumber(ARGV[index + 1]) then
-    redis.call('SETRANGE', key, 17, struct.pack('>d', now_ms + lease_ms))
-    if redis.call('PTTL', key) < lease_ms then redis.call('PEXPIRE', key, lease_ms) end
-    answers[index] = 1
-  else
-    answers[index] = 0
-  end
-end
-return answers
-`);
+return each_held(2, function(key)
+  redis.call('SETRANGE', key, 17, struct.pack('>d', now_ms + lease_ms))
+  if redis.call('PTTL', key) < lease_ms then redis.call('PEXPIRE', key, lease_ms) end
+end)
+`,
+);
 
 /** ARGV: retention ms, then the fence and the result of each key; the result with `-` before it, or empty for none. */
 export const COMPLETE = script(`
@@ -128,9 +136,7 @@ for index, key in ipairs(KEYS) do
     if state ~= 'F' and state ~= 'S' and struct.unpack('>d', value, 2) == tonumber(ARGV[2 * index]) then
       answers[index] = 1
       if state == 'H' then
-        local result = ARGV[2 * index + 1]
-        local done = (result == '' and 'D' or 'R') .. string.sub(value, 2) .. string.sub(result, 2)
-        redis.call('SET', key, done, 'PX', ARGV[1])
+        redis.call('SET', key, done(string.sub(value, 2), ARGV[2 * index + 1]), 'PX', ARGV[1])
       end
     end
   end
@@ -139,16 +145,9 @@ return answers
 `);
 
 /** ARGV: the fence of each key. The value stays, so that the next claim's fence and attempt go on from it. */
-export const RELEASE = script(`
-local answers = {}
-for index, key in ipairs(KEYS) do
-  local state, fence = header(key)
-  if state == 'H' and fence == tonumber(ARGV[index]) then
-    redis.call('SETRANGE', key, 0, 'F')
-    answers[index] = 1
-  else
-    answers[index] = 0
-  end
-end
-return answers
-`);
+export const RELEASE = script(
+  EACH_HELD,
+  `
+return each_held(1, function(key) redis.call('SETRANGE', key, 0, 'F') end)
+`,
+);

@@ -24,6 +24,9 @@ local function lease_of(key, expected_fence)
   local states = { string.byte(head, STATES_AT + 1, STATES_AT + string.byte(head, 2)) }
   return { states = states, fence = fence, ends_ms = ends_ms, claimed_ms = claimed_ms }
 end
+local function is_done(state)
+  return state == DONE or state == DONE_ITSELF
+end
 local function write_states(key, states)
   redis.call('SETRANGE', key, STATES_AT, string.char(unpack(states)))
 end
@@ -38,7 +41,7 @@ local function change(from, to)
     local index = string.byte(ARGV[2], place) + 1
     local was = states[index]
     if was == from then states[index] = to end
-    answers[place] = (was == from or (to == DONE and (was == DONE or was == DONE_ITSELF))) and '1' or '0'
+    answers[place] = (was == from or (to == DONE and is_done(was))) and '1' or '0'
   end
   write_states(KEYS[1], states)
   return table.concat(answers)
@@ -51,13 +54,13 @@ const sharedScript = (body: string): Script => script(LINES, SHARED, body);
 export const SHARED_LEASE = {
   /**
    * What became of keys, and lets them go if they are claimable. ARGV: only a byte for each index. Answers with a byte for each: `D` done,
-   * `H` held, `O` done as its own value says by now, `T` let go after its lease had ended, `F` let go after it was released; then with the rest of the lease, its fence and the
-   * time of its claim as doubles, and with the messages of those that are done.
+   * `H` held, `O` done as its own value says by now, `T` let go after its lease had ended, `F` let go after it was released; then with the
+   * rest of the lease, its fence and the time of its claim as doubles, and with the messages of those that are `D`.
    */
   look: sharedScript(`
 local lease = lease_of(KEYS[1], nil)
 if not lease then return { string.rep('T', #ARGV[1]), struct.pack('>ddd', 0, 0, 0), '' } end
-local states, answers, done, changed, messages = lease.states, {}, {}, false, nil
+local states, answers, of_done, changed, messages = lease.states, {}, {}, false, nil
 for place = 1, #ARGV[1] do
   local index = string.byte(ARGV[1], place) + 1
   local state = states[index]
@@ -68,7 +71,7 @@ for place = 1, #ARGV[1] do
   elseif state == DONE then
     messages = messages or messages_of(KEYS[1], lease)
     answers[place] = 'D'
-    done[#done + 1] = messages[index]
+    of_done[#of_done + 1] = messages[index]
   else
     local released = state == FREE or state == FREE_LET_GO
     answers[place] = released and 'F' or 'T'
@@ -77,7 +80,7 @@ for place = 1, #ARGV[1] do
 end
 if changed then write_states(KEYS[1], states) end
 local rest_ms = math.max(0, lease.ends_ms - now_ms)
-return { table.concat(answers), struct.pack('>ddd', rest_ms, lease.fence, lease.claimed_ms), table.concat(done) }
+return { table.concat(answers), struct.pack('>ddd', rest_ms, lease.fence, lease.claimed_ms), table.concat(of_done) }
 `),
   /** Answers with nothing if the lease has ended: then `completeEach` must see to the retention, too. */
   complete: sharedScript(`
@@ -98,8 +101,11 @@ local states, answers = lease.states, {}
 for index = 1, #KEYS - 1 do
   local key = KEYS[index + 1]
   if states[index] == HELD then
-    if redis.call('GET', key) == 'S' .. string.char(index - 1) .. ARGV[4] then redis.call('PEXPIRE', key, ARGV[3])
-    else states[index] = HELD_LET_GO end
+    if redis.call('GET', key) == shared(index, ARGV[4]) then
+      redis.call('PEXPIRE', key, ARGV[3])
+    else
+      states[index] = HELD_LET_GO
+    end
   end
   answers[index] = states[index] == HELD and '1' or '0'
 end
@@ -118,18 +124,16 @@ if not lease then return string.rep('0', #ARGV[2]) end
 local states, answers, messages = lease.states, {}, messages_of(KEYS[1], lease)
 local claim = struct.pack('>dddd', lease.fence, 1, lease.ends_ms, lease.claimed_ms)
 for place = 1, #ARGV[2] do
-  local zero_based, key, result = string.sub(ARGV[2], place, place), KEYS[place + 1], ARGV[place + 4]
-  local index = string.byte(zero_based) + 1
+  local index, key = string.byte(ARGV[2], place) + 1, KEYS[place + 1]
   if states[index] == HELD then
-    if redis.call('GET', key) == 'S' .. zero_based .. ARGV[4] then
-      local done = (result == '' and 'D' or 'R') .. claim .. messages[index] .. string.sub(result, 2)
-      redis.call('SET', key, done, 'PX', ARGV[3])
+    if redis.call('GET', key) == shared(index, ARGV[4]) then
+      redis.call('SET', key, done(claim .. messages[index], ARGV[place + 4]), 'PX', ARGV[3])
       states[index] = DONE_ITSELF
     else
       states[index] = HELD_LET_GO
     end
   end
-  answers[place] = (states[index] == DONE or states[index] == DONE_ITSELF) and '1' or '0'
+  answers[place] = is_done(states[index]) and '1' or '0'
 end
 write_states(KEYS[1], states)
 return table.concat(answers)

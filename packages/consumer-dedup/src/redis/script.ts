@@ -8,13 +8,13 @@ export interface Script {
   readonly sha: string;
 }
 
-/** A script that may call `header` and `now`. */
+/** A script that may call `header`, `done`, `shared` and `now`. */
 export function script(...parts: readonly string[]): Script {
   const source = HEADER + parts.join('');
   return { source, sha: createHash('sha1').update(source).digest('hex') };
 }
 
-/** What the first bytes of a key's value say, see `key-scripts.ts`, and Redis's time. */
+/** What the first bytes of a key's value say, values as they are written (see `key-scripts.ts`), and Redis's time. */
 const HEADER = `
 local HEADER_BYTES = 33
 local function header(key)
@@ -23,6 +23,12 @@ local function header(key)
   if #bytes < HEADER_BYTES then return nil end
   local fence, attempt, lease_ends_ms = struct.unpack('>ddd', bytes, 2)
   return string.sub(bytes, 1, 1), fence, attempt, lease_ends_ms
+end
+local function done(claim_and_message, result)
+  return (result == '' and 'D' or 'R') .. claim_and_message .. string.sub(result, 2)
+end
+local function shared(index, id)
+  return 'S' .. string.char(index - 1) .. id
 end
 local function now()
   local time = redis.call('TIME')

@@ -25,6 +25,25 @@ function request(key: string): ClaimRequest {
   };
 }
 
+interface NewLease extends Lease {
+  readonly attempt: number;
+}
+
+/** Claims keys that nobody has had yet, in one call. */
+async function claimNew(
+  store: LeaseStore,
+  namespace: string,
+  keys: readonly string[],
+  leaseMs = LEASE_MS,
+): Promise<NewLease[]> {
+  const answers = await store.claim(namespace, keys.map(request), { ...times, leaseMs });
+  return answers.map((answer, place) => {
+    if (answer.state !== 'leased') throw new Error('a new key must get its lease');
+    const { fence, handle, attempt } = answer;
+    return { key: Buffer.from(keys[place]!), fence, handle, attempt };
+  });
+}
+
 /** Claims until the key's holder has lost it. */
 async function takeOver(store: LeaseStore, namespace: string, key: string): Promise<number> {
   for (;;) {
@@ -48,8 +67,7 @@ export const leaseCases: readonly ConformanceCase[] = [
       const store = leaseStore(environment);
       const namespace = uniqueName('lease');
       const startMs = performance.now();
-      const [first] = await store.claim(namespace, [request('k')], times);
-      if (first?.state !== 'leased') throw new Error('the first claim must get the lease');
+      const [first] = (await claimNew(store, namespace, ['k'])) as [NewLease];
       expectEqual(first.attempt, 1);
       const [second] = await store.claim(namespace, [request('k')], times);
       if (second?.state !== 'held') throw new Error('a claim under a lease must be refused');
@@ -72,9 +90,7 @@ export const leaseCases: readonly ConformanceCase[] = [
     async run(environment) {
       const store = leaseStore(environment);
       const namespace = uniqueName('fenced');
-      const [first] = await store.claim(namespace, [request('k')], times);
-      if (first?.state !== 'leased') throw new Error('the first claim must get the lease');
-      const late = { key: Buffer.from('k'), fence: first.fence };
+      const [late] = (await claimNew(store, namespace, ['k'])) as [NewLease];
       const fence = await takeOver(store, namespace, 'k');
       expectEqual(await store.renew(namespace, [late], LEASE_MS), [false]);
       expectEqual(await store.release(namespace, [late]), [false]);
@@ -94,11 +110,9 @@ export const leaseCases: readonly ConformanceCase[] = [
     async run(environment) {
       const store = leaseStore(environment);
       const namespace = uniqueName('late');
-      const [first] = await store.claim(namespace, [request('k')], { ...times, leaseMs: 1 });
-      if (first?.state !== 'leased') throw new Error('the first claim must get the lease');
+      const [lease] = (await claimNew(store, namespace, ['k'], 1)) as [NewLease];
       await sleep(5);
-      const lease = { key: Buffer.from('k'), fence: first.fence, result: null };
-      expectEqual(await store.complete(namespace, [lease], 60_000), [true]);
+      expectEqual(await store.complete(namespace, [{ ...lease, result: null }], 60_000), [true]);
       const [answer] = await store.claim(namespace, [request('k')], times);
       expectEqual(answer?.state, 'done');
     },
@@ -110,12 +124,12 @@ export const leaseCases: readonly ConformanceCase[] = [
     async run(environment) {
       const store = leaseStore(environment);
       const namespace = uniqueName('together');
-      const keys = ['a', 'b', 'c', 'd'];
-      const answers = await store.claim(namespace, keys.map(request), times);
-      const [a, b, c, d] = answers.map((answer, place) => {
-        if (answer.state !== 'leased') throw new Error('a new key must get its lease');
-        return { key: Buffer.from(keys[place]!), fence: answer.fence, handle: answer.handle };
-      }) as [Lease, Lease, Lease, Lease];
+      const [a, b, c, d] = (await claimNew(store, namespace, ['a', 'b', 'c', 'd'])) as [
+        NewLease,
+        NewLease,
+        NewLease,
+        NewLease,
+      ];
       expectEqual(await store.complete(namespace, [{ ...c, result: null }], 60_000), [true]);
       expectEqual(await store.complete(namespace, [{ ...a, result: '"kept"' }], 60_000), [true]);
       expectEqual(await store.release(namespace, [b]), [true]);

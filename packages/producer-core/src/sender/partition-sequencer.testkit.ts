@@ -132,9 +132,8 @@ export class Partition {
 
   /** The broker can't tell now whether it keeps the batch. */
   retry(attempt: Attempt): void {
-    this.sequencer.attemptEnded(attempt, true);
     attempt.batch.unanswered++;
-    this.sequencer.retriable(attempt.batch, this.nowMs);
+    this.refuseForNow(attempt);
   }
 
   /** The broker surely does not keep the batch, and may take it later. */
