@@ -124,7 +124,7 @@ export const leaseCases: readonly ConformanceCase[] = [
     async run(environment) {
       const store = leaseStore(environment);
       const namespace = uniqueName('together');
-      const [a, b, c, d] = (await claimNew(store, namespace, ['a', 'b', 'c', 'd'])) as [
+      const [a, b, c, d] = (await claimNew(store, namespace, ['a', 'b', 'c', 'd'], 60_000)) as [
         NewLease,
         NewLease,
         NewLease,
@@ -142,6 +142,7 @@ export const leaseCases: readonly ConformanceCase[] = [
         seen.map((answer) => (answer.state === 'done' ? answer.record.result : undefined)),
         [undefined, null, undefined, '"kept"'],
       );
+      expectEqual(await store.renew(namespace, [d], 1), [true]);
       const fence = await takeOver(store, namespace, 'd');
       expectTrue(fence > d.fence, `fence ${fence} after ${d.fence}`);
       const late = [a, b, c, d].map((lease) => ({ ...lease, result: null }));
