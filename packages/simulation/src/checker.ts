@@ -174,14 +174,10 @@ function checkOrder(
  * Where requests name topics, what is on its way when one is deleted gets into the next one, in any order and perhaps twice. That ends
  * when the producer hears of it.
  */
-function isUnguarded(
-  { mode, sessions }: Evidence,
-  { session, sentAtMs, topic }: LedgerEntry,
-  { life, createdAtMs }: Place,
-): boolean {
+function isUnguarded({ mode, sessions }: Evidence, { id, session, topic }: LedgerEntry, { life }: Place): boolean {
   if (mode !== 'by-name' || life === 1) return false;
-  const heardAtMs = sessions[session]!.recreatedAtMs.get(topic) ?? [];
-  return !heardAtMs.some((atMs) => createdAtMs <= atMs && atMs <= sentAtMs);
+  const heard = sessions[session]!.recreations.get(topic) ?? [];
+  return !heard.some((recreation) => life <= recreation.life && recreation.nextEntryId <= id);
 }
 
 /** A producer whose records were acknowledged in two lives of a topic has said that it was made again. */
@@ -199,7 +195,7 @@ function checkRecreations(
   }
   for (const [key, { size }] of lives) {
     const [session, topic] = key.split(' ') as [string, string];
-    const told = sessions[Number(session)]!.recreatedAtMs.get(topic)?.length ?? 0;
+    const told = sessions[Number(session)]!.recreations.get(topic)?.length ?? 0;
     if (told >= size - 1) continue;
     violations.push({
       property: 'a producer that goes on in a topic made again says so',

@@ -19,6 +19,14 @@ export interface LedgerEntry {
   outcome: Outcome | null;
 }
 
+/** A producer heard that a topic was made again. */
+export interface Recreation {
+  /** The life of the topic that it heard of. */
+  readonly life: number;
+  /** The first entry that was sent after that: many things happen in one instant, so no clock tells. */
+  readonly nextEntryId: number;
+}
+
 /** One producer from its creation to its end. */
 export interface Session {
   readonly id: number;
@@ -29,8 +37,8 @@ export interface Session {
   frozenUntilMs: number;
   /** Its process died: what it had pending nobody will hear of. */
   crashed: boolean;
-  /** When its producer said of a topic that it was made again. */
-  readonly recreatedAtMs: Map<string, number[]>;
+  /** What its producer said of topics that were made again, by topic, oldest first. */
+  readonly recreations: Map<string, Recreation[]>;
   /** Topics of which its producer suspected a loss. */
   readonly suspected: Set<string>;
 }
@@ -55,7 +63,7 @@ export class Ledger {
       settleWithinMs,
       frozenUntilMs: 0,
       crashed: false,
-      recreatedAtMs: new Map(),
+      recreations: new Map(),
       suspected: new Set(),
     };
     this.sessions.push(session);
@@ -78,6 +86,11 @@ export class Ledger {
     this.entries.push(entry);
     this.pending++;
     return entry;
+  }
+
+  recreated(session: Session, topic: string, life: number): void {
+    const earlier = session.recreations.get(topic) ?? [];
+    session.recreations.set(topic, [...earlier, { life, nextEntryId: this.entries.length }]);
   }
 
   settle(entry: LedgerEntry, outcome: Outcome): void {

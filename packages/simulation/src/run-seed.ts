@@ -177,8 +177,8 @@ function checkEvents({ plan, testimony, coverage, ledger, topics, report }: Worl
   if (coverage.counts.has('event: fatal') && !wasFenced) {
     report({ property: 'a producer stops only when it was fenced', message: 'the event "fatal" without a cause' });
   }
-  for (const { id, recreatedAtMs, suspected } of ledger.sessions) {
-    for (const [topic, { length: times }] of recreatedAtMs) {
+  for (const { id, recreations, suspected } of ledger.sessions) {
+    for (const [topic, { length: times }] of recreations) {
       if (times < topics.livesOf(topic)) continue;
       report({
         property: 'a topic is said to be made again only when it was',

@@ -204,14 +204,13 @@ function withFirstEpoch(transport: Transport, firstEpoch: number, { coverage }: 
   };
 }
 
-function noteEvent({ coverage, runtime, trace }: World, session: Session, event: ProducerEvent): void {
+function noteEvent({ coverage, ledger, topics, trace }: World, session: Session, event: ProducerEvent): void {
   // Counted over the life of the process, so that it says nothing of the seed.
   if (event.type === 'producer-churn') return;
   const trigger = 'trigger' in event ? ` (${event.trigger})` : '';
   coverage.add(`event: ${event.type}${trigger}`);
   if (event.type === 'topic-recreated') {
-    const earlier = session.recreatedAtMs.get(event.topic) ?? [];
-    session.recreatedAtMs.set(event.topic, [...earlier, runtime.monotonicMs()]);
+    ledger.recreated(session, event.topic, topics.lifeWithId(event.topic, event.topicId));
   }
   if (event.type === 'data-loss-suspected') session.suspected.add(event.topic);
   trace.note(`session ${session.id}`, () => {

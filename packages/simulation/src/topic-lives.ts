@@ -8,6 +8,8 @@ interface TopicLife {
   /** Counts how often the topic was made. */
   life: number;
   createdAtMs: number;
+  /** The ids of the lives after the first, in order. */
+  readonly laterIds: string[];
   /** By partition. Empty while the topic does not exist. */
   logs: CommittedLog[];
 }
@@ -21,9 +23,12 @@ export class TopicLives {
   constructor(world: Omit<World, 'topics'>) {
     this.#world = world;
     this.#topics = new Map(
-      world.plan.cluster.topics.map((plan) => [plan.name, { plan, life: 1, createdAtMs: 0, logs: [] }]),
+      world.plan.cluster.topics.map((plan) => [plan.name, { plan, life: 1, createdAtMs: 0, laterIds: [], logs: [] }]),
     );
     for (const topic of this.#topics.values()) this.#follow(topic, topic.plan.partitions);
+    world.cluster.onEvent((event) => {
+      if (event.type === 'topic-created') this.#topic(event.topic).laterIds.push(event.topicId);
+    });
   }
 
   /** Those that exist. */
@@ -44,6 +49,11 @@ export class TopicLives {
   /** How often the topic was made. */
   livesOf(name: string): number {
     return this.#topic(name).life;
+  }
+
+  /** Which of the topic's lives the id stands for: the first is there before anyone listens. */
+  lifeWithId(name: string, topicId: string): number {
+    return this.#topic(name).laterIds.indexOf(topicId) + 2;
   }
 
   /** What its logs hold at this moment is kept for the checker. */

@@ -104,7 +104,7 @@ describe('a leader that moves while records are sent', () => {
     await withAdmin(cluster.kafka.bootstrap, (admin) => admin.deleteTopics({ topics: [topic] }));
     await create(3);
     expect(await producer.send({ topic, value: '1' })).toMatchObject({ topic, partition: 0, offset: 0n });
-    expect(events).toContainEqual({ type: 'topic-recreated', topic });
+    expect(events).toContainEqual({ type: 'topic-recreated', topic, topicId: expect.any(String) });
     expect(await serialsIn(topic)).toEqual([1]);
   });
 });

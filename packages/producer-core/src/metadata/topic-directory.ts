@@ -115,7 +115,7 @@ export class TopicDirectory implements MetadataListener {
     if (!isAnother) return;
     this.#sender.topicRecreated(topic.queues());
     topic.shrink(partitionCount);
-    this.#observer.event({ type: 'topic-recreated', topic: topic.topic });
+    this.#observer.event({ type: 'topic-recreated', topic: topic.topic, topicId });
     this.#observer.warn(
       `Topic ${topic.topic} was deleted and made again: what was acknowledged before is gone. What is still waiting goes to the new one.`,
       'SENDONCE_TOPIC_RECREATED',

@@ -112,7 +112,12 @@ export type ProducerEvent =
       readonly trigger: string;
     }
   /** The topic was deleted and made again under its name: what was acknowledged before is gone. */
-  | { readonly type: 'topic-recreated'; readonly topic: string }
+  | {
+      readonly type: 'topic-recreated';
+      readonly topic: string;
+      /** The id of the topic that bears the name now. */
+      readonly topicId: string;
+    }
   /** Records older than the broker remembers producers: a retry may be stored twice (rule C19). Once a topic. */
   | {
       readonly type: 'retries-unprotected';
