@@ -1,8 +1,25 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const conditions = ['@sendonce/source'];
-/** They last for minutes by the clock, and use little of the machine. */
 const storms = ['chaos/test/storm.test.ts', 'apps/payments-demo/test/soak.test.ts'];
+/** They wait by the clock, for minutes or for many time-outs, and use little of the machine: three at a time find room on two cores. */
+const patient = [
+  ...storms,
+  'packages/transport-kafka/test/conformance.test.ts',
+  'packages/transport-kafka/test/conformance-kafka-3.9.test.ts',
+  'packages/consumer-dedup/test/conformance.test.ts',
+  'packages/consumer-dedup/test/redis-sentinel.test.ts',
+];
+
+/** The storms last longest, so what runs beside them must not run before them. */
+class StormsFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isStorm = ({ moduleId }: TestSpecification): boolean => storms.some((storm) => moduleId.endsWith(storm));
+    return [...sorted.filter(isStorm), ...sorted.filter((file) => !isStorm(file))];
+  }
+}
 
 export default defineConfig({
   resolve: { conditions },
@@ -10,6 +27,7 @@ export default defineConfig({
   test: {
     execArgv: ['--conditions=@sendonce/source'],
     pool: 'forks',
+    sequence: { sequencer: StormsFirst },
     projects: [
       {
         extends: true,
@@ -27,7 +45,7 @@ export default defineConfig({
         test: {
           name: 'services',
           include: ['{packages/*,apps/*,bench,chaos}/test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...storms],
+          exclude: ['**/node_modules/**', ...patient],
           testTimeout: 120_000,
           hookTimeout: 180_000,
           fileParallelism: false,
@@ -36,7 +54,14 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'storms', include: storms, maxWorkers: 2, sequence: { groupOrder: 2 } },
+        test: {
+          name: 'patient',
+          include: patient,
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+          maxWorkers: 3,
+          sequence: { groupOrder: 2 },
+        },
       },
     ],
   },
