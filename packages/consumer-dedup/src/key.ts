@@ -171,7 +171,8 @@ function hashedKey(key: Buffer): Buffer {
 }
 
 function startsWith(key: Buffer, prefix: Buffer): boolean {
-  return key.subarray(0, prefix.length).equals(prefix);
+  // Hardly any key gets past the first byte, and each view costs as much as all the rest of reading a key.
+  return key[0] === prefix[0] && key.subarray(0, prefix.length).equals(prefix);
 }
 
 function bytesOf(value: Uint8Array): Buffer {

@@ -160,7 +160,12 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
     found: Found<M, R>,
   ): Promise<void> {
     for (const { group } of held) keeper.handled(group.key);
-    const leases = held.map((one, index) => ({ ...leaseOf(one), result: kept[index]! }));
+    const leases = held.map(({ group, lease }, index) => ({
+      key: group.key,
+      fence: lease.fence,
+      handle: lease.handle,
+      result: kept[index]!,
+    }));
     let answers: readonly boolean[];
     try {
       answers = await this.#calls.complete(leases);

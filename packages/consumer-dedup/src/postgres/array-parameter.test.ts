@@ -10,6 +10,9 @@ it('an array is one buffer in PostgreSQL’s binary format', () => {
     `${header('00000011', true, 3)}000000026162ffffffff00000000`,
   );
   expect(hex(ArrayParameter.text(['é', '', null]))).toBe(`${header('00000019', true, 3)}00000002c3a900000000ffffffff`);
+  expect(hex(ArrayParameter.text(['a', 'a', null, null, 'a', 'b']))).toBe(
+    `${header('00000019', true, 6)}00000001610000000161ffffffffffffffff00000001610000000162`,
+  );
   expect(hex(ArrayParameter.int4([1, -1, null]))).toBe(
     `${header('00000017', true, 3)}000000040000000100000004ffffffffffffffff`,
   );

@@ -34,7 +34,7 @@ export class ArrayParameter {
    * it sends as it is. `null` when a value does not fit its type: sent as text, the server says what is wrong with it.
    */
   binary(): Buffer | null {
-    const values = this.#type === 'text' ? this.values.map(bytesOf) : this.values;
+    const values = this.#type === 'text' ? bytesOfAll(this.values) : this.values;
     let size = HEADER_BYTES;
     let hasNull = 0;
     for (const value of values) {
@@ -64,8 +64,15 @@ export class ArrayParameter {
   }
 }
 
-function bytesOf(value: ArrayParameter['values'][number]): Buffer | null {
-  return value === null ? null : Buffer.from(String(value));
+/** Topics mostly repeat the one before: then so do their bytes. */
+function bytesOfAll(values: ArrayParameter['values']): (Buffer | null)[] {
+  let last: ArrayParameter['values'][number] = null;
+  let bytes: Buffer | null = null;
+  return values.map((value) => {
+    if (value !== last) bytes = value === null ? null : Buffer.from(String(value));
+    last = value;
+    return bytes;
+  });
 }
 
 function isInt4(value: unknown): boolean {

@@ -138,8 +138,9 @@ class RedisStore implements LeaseStore {
     const [claim, ...others] = reply as [Buffer, ...(number | Buffer)[]];
     const fresh = decodeClaim(claim);
     const lease = { id, fence: fresh.fence, keyNames: names, keptMs: leaseMs + retentionMs };
+    const { state, fence, attempt, claimedAtMs, takeover } = fresh;
     const answers: (Answer | SharedAnswer)[] = names.map((_, index) =>
-      id === '' ? fresh : { ...fresh, handle: new SharedKey(lease, index) },
+      id === '' ? fresh : { state, fence, attempt, claimedAtMs, takeover, handle: new SharedKey(lease, index) },
     );
     for (let at = 0; at < others.length; at += 2) {
       answers[(others[at] as number) - 1] = decodeAnswer(others[at + 1] as Buffer);

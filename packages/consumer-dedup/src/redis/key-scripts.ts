@@ -53,11 +53,14 @@ local is_shared = id ~= ''
 local count = is_shared and #KEYS - 1 or 1
 local first = struct.pack('>dddd', micros, 1, lease_ends_ms, claimed_ms)
 local kept_ms = is_shared and tonumber(retention_ms) + tonumber(ARGV[1]) or retention_ms
+-- As text: a number would be written out anew for each key.
+local kept = is_shared and string.format('%.0f', kept_ms) or retention_ms
+local call = redis.call
 local answers, states, any, lines = { first }, {}, false, nil
 for index = 1, count do
   local key = KEYS[index]
   local value = is_shared and shared(index, id) or 'H' .. first .. messages
-  if redis.call('SET', key, value, 'PX', kept_ms, 'NX') then
+  if call('SET', key, value, 'PX', kept, 'NX') then
     states[index], any = 'H', true
   else
     lines = lines or lines_of(messages)
