@@ -12,8 +12,9 @@ const RENEWALS_PER_LEASE = 3;
 export class LeaseKeeper {
   readonly #calls: LeaseCalls;
   readonly #leases: readonly Lease[];
-  /** Keys whose loss the handler must hear of. */
-  readonly #unhandled: Set<Buffer>;
+  /** Keys whose loss the handler need not hear of. */
+  readonly #handled = new Set<Buffer>();
+  #areAllHandled = false;
   readonly #leaseMs: number;
   readonly #onLost: (lost: readonly Lease[]) => void;
   readonly #abort = new AbortController();
@@ -31,7 +32,6 @@ export class LeaseKeeper {
   ) {
     this.#calls = calls;
     this.#leases = leases;
-    this.#unhandled = new Set(leases.map(({ key }) => key));
     this.#leaseMs = leaseMs;
     this.#heldUntilMs = claimSentMs + leaseMs;
     this.#onLost = onLost;
@@ -43,11 +43,12 @@ export class LeaseKeeper {
   }
 
   /**
-   * The handler is through with a key, and its mark or its release is next: whether that comes too late, its own answer says. A renewal
-   * finds such a key marked or released, which must not end the leases of the others.
+   * The handler is through with these, and their marks or their release are next: whether that comes too late, its own answer says. A
+   * renewal finds such keys marked or released, which must not end the leases of the others.
    */
-  handled(key: Buffer): void {
-    this.#unhandled.delete(key);
+  handled(leases: readonly Lease[]): void {
+    if (leases.length === this.#leases.length) this.#areAllHandled = true;
+    else for (const { key } of leases) this.#handled.add(key);
   }
 
   stop(): void {
@@ -64,7 +65,7 @@ export class LeaseKeeper {
 
   async #renew(): Promise<void> {
     const sentMs = performance.now();
-    if (sentMs >= this.#heldUntilMs) return this.#lose(this.#leases.filter(({ key }) => this.#unhandled.has(key)));
+    if (sentMs >= this.#heldUntilMs) return this.#lose(this.#unhandled());
     const renewed = this.#calls.renew(this.#leases).then(
       (answers) => this.#answered(answers, sentMs),
       // Not reachable: tried again until the lease ends.
@@ -77,9 +78,14 @@ export class LeaseKeeper {
 
   #answered(answers: readonly boolean[], sentMs: number): void {
     if (this.#state !== 'keeping') return;
-    const lost = this.#leases.filter(({ key }, index) => answers[index] !== true && this.#unhandled.has(key));
+    const renewed = new Set(this.#leases.filter((_, index) => answers[index] === true));
+    const lost = this.#unhandled().filter((lease) => !renewed.has(lease));
     if (lost.length > 0) this.#lose(lost);
     else this.#heldUntilMs = Math.max(this.#heldUntilMs, sentMs + this.#leaseMs);
+  }
+
+  #unhandled(): readonly Lease[] {
+    return this.#areAllHandled ? [] : this.#leases.filter(({ key }) => !this.#handled.has(key));
   }
 
   #lose(lost: readonly Lease[]): void {

@@ -159,13 +159,13 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
     kept: readonly (string | null)[],
     found: Found<M, R>,
   ): Promise<void> {
-    for (const { group } of held) keeper.handled(group.key);
     const leases = held.map(({ group, lease }, index) => ({
       key: group.key,
       fence: lease.fence,
       handle: lease.handle,
       result: kept[index]!,
     }));
+    keeper.handled(leases);
     let answers: readonly boolean[];
     try {
       answers = await this.#calls.complete(leases);
@@ -197,11 +197,9 @@ export class LeaseRunner implements Runner<LeaseBatchContext> {
     found: Found<M, R>,
     reason: 'handler' | 'lease-lost' = 'handler',
   ): Promise<void> {
-    for (const { group } of held) {
-      keeper.handled(group.key);
-      found.set(group, failed(group, reason, error));
-    }
+    for (const { group } of held) found.set(group, failed(group, reason, error));
     const leases = held.map(leaseOf);
+    keeper.handled(leases);
     // When the store can't be told, the lease ends by itself; the handler's error is what the caller must see.
     await this.#calls.release(leases).catch(() => undefined);
   }

@@ -189,18 +189,22 @@ class RedisStore implements LeaseStore {
   ): Promise<readonly boolean[]> {
     const answers: boolean[] = new Array(leases.length).fill(false);
     const alone: { place: number; lease: L }[] = [];
-    const byLease = new Map<SharedLease, { place: number; key: SharedKey; lease: L }[]>();
+    const byLease = new Map<SharedLease, { places: number[]; keys: SharedKey[]; own: L[] }>();
     for (const [place, lease] of leases.entries()) {
       const key = lease.handle;
-      if (key instanceof SharedKey) pushTo(byLease, key.lease, { place, key, lease });
-      else alone.push({ place, lease });
+      if (!(key instanceof SharedKey)) {
+        alone.push({ place, lease });
+        continue;
+      }
+      const shared = byLease.get(key.lease) ?? { places: [], keys: [], own: [] };
+      if (shared.keys.length === 0) byLease.set(key.lease, shared);
+      shared.places.push(place);
+      shared.keys.push(key);
+      shared.own.push(lease);
     }
-    const askingShared = Array.from(byLease.values(), async (shared) => {
-      const told = await askShared(
-        shared.map(({ key }) => key),
-        shared.map(({ lease }) => lease),
-      );
-      for (const [at, { place }] of shared.entries()) answers[place] = told[at]!;
+    const askingShared = Array.from(byLease.values(), async ({ places, keys, own }) => {
+      const told = await askShared(keys, own);
+      for (const [at, place] of places.entries()) answers[place] = told[at]!;
     });
     const askingAlone = this.#inCalls(alone, async (part) => {
       const told = (await askAlone(part.map(({ lease }) => lease))) as number[];

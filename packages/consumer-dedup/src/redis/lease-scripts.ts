@@ -21,8 +21,11 @@ local function lease_of(key, expected_fence)
   if #head < STATES_AT then return nil end
   local fence, ends_ms, claimed_ms = struct.unpack('>ddd', head, 3)
   if expected_fence and fence ~= tonumber(expected_fence) then return nil end
-  local states = { string.byte(head, STATES_AT + 1, STATES_AT + string.byte(head, 2)) }
+  local states = string.sub(head, STATES_AT + 1, STATES_AT + string.byte(head, 2))
   return { states = states, fence = fence, ends_ms = ends_ms, claimed_ms = claimed_ms }
+end
+local function states_of(lease)
+  return { string.byte(lease.states, 1, -1) }
 end
 local function is_done(state)
   return state == DONE or state == DONE_ITSELF
@@ -33,10 +36,14 @@ end
 local function messages_of(key, lease)
   return lines_of(redis.call('GETRANGE', key, STATES_AT + #lease.states, -1))
 end
-local function change(from, to)
-  local lease = lease_of(KEYS[1], ARGV[1])
+local function change(lease, from, to)
   if not lease then return string.rep('0', #ARGV[2]) end
-  local states, answers = lease.states, {}
+  local count = #lease.states
+  if #ARGV[2] == count and lease.states == string.rep(string.char(from), count) then
+    redis.call('SETRANGE', KEYS[1], STATES_AT, string.rep(string.char(to), count))
+    return string.rep('1', count)
+  end
+  local states, answers = states_of(lease), {}
   for place = 1, #ARGV[2] do
     local index = string.byte(ARGV[2], place) + 1
     local was = states[index]
@@ -60,7 +67,7 @@ export const SHARED_LEASE = {
   look: sharedScript(`
 local lease = lease_of(KEYS[1], nil)
 if not lease then return { string.rep('T', #ARGV[1]), struct.pack('>ddd', 0, 0, 0), '' } end
-local states, answers, of_done, changed, messages = lease.states, {}, {}, false, nil
+local states, answers, of_done, changed, messages = states_of(lease), {}, {}, false, nil
 for place = 1, #ARGV[1] do
   local index = string.byte(ARGV[1], place) + 1
   local state = states[index]
@@ -86,10 +93,10 @@ return { table.concat(answers), struct.pack('>ddd', rest_ms, lease.fence, lease.
   complete: sharedScript(`
 local lease = lease_of(KEYS[1], ARGV[1])
 if lease and lease.ends_ms <= now_ms then return false end
-return change(HELD, DONE)
+return change(lease, HELD, DONE)
 `),
   /** The lease stays, so that the next claim's fence and attempt go on from it. */
-  release: sharedScript('return change(HELD, FREE)'),
+  release: sharedScript('return change(lease_of(KEYS[1], ARGV[1]), HELD, FREE)'),
   /**
    * KEYS: also all keys of the lease. ARGV: the fence, lease ms, how long the keys are kept from now, and the lease's id. A key that is gone
    * is let go, also when another claim has it by then, whose retention is its own.
@@ -97,7 +104,7 @@ return change(HELD, DONE)
   renew: sharedScript(`
 local lease = lease_of(KEYS[1], ARGV[1])
 if not lease then return string.rep('0', #KEYS - 1) end
-local states, answers = lease.states, {}
+local states, answers = states_of(lease), {}
 for index = 1, #KEYS - 1 do
   local key = KEYS[index + 1]
   if states[index] == HELD then
@@ -121,7 +128,7 @@ return table.concat(answers)
   completeEach: sharedScript(`
 local lease = lease_of(KEYS[1], ARGV[1])
 if not lease then return string.rep('0', #ARGV[2]) end
-local states, answers, messages = lease.states, {}, messages_of(KEYS[1], lease)
+local states, answers, messages = states_of(lease), {}, messages_of(KEYS[1], lease)
 local claim = struct.pack('>dddd', lease.fence, 1, lease.ends_ms, lease.claimed_ms)
 for place = 1, #ARGV[2] do
   local index, key = string.byte(ARGV[2], place) + 1, KEYS[place + 1]
