@@ -6,6 +6,7 @@ import type { DedupHooks } from './hooks.ts';
 import { memoryStore } from './memory-store.ts';
 import { committable, isCommittable } from './outcome.ts';
 import type { LeaseStore } from './store.ts';
+import { latch } from './testing/latch.ts';
 import { messageOf } from './testing/messages.ts';
 
 /** A memory store with some of its calls replaced. */
@@ -247,4 +248,36 @@ it('a store that fails with a bug of its own is reported as unavailable, with th
   const outcome = await createDeduplicator({ store, namespace: 'n' }).process(messageOf('a'), () => undefined);
   expect(outcome).toMatchObject({ status: 'failed', error: expect.any(StoreUnavailableError) });
   expect((outcome as { error: Error }).error.cause).toBe(cause);
+});
+
+it('D4: a renewal that finds keys already marked is no lost lease', async () => {
+  const store = memoryStore();
+  const renewed = latch();
+  const found: (readonly boolean[])[] = [];
+  const slow = storeWith({
+    claim: (...args) => store.claim(...args),
+    release: (...args) => store.release(...args),
+    async renew(...args) {
+      found.push(await store.renew(...args));
+      // What waits for the answer comes before what waits for the latch.
+      setImmediate(renewed.open);
+      return found.at(-1)!;
+    },
+    async complete(...args) {
+      const answers = await store.complete(...args);
+      await renewed.opened;
+      return answers;
+    },
+  });
+  const lost: unknown[] = [];
+  const dedup = createDeduplicator({
+    store: slow,
+    namespace: 'n',
+    leaseMs: 1_000,
+    hooks: { onLeaseLost: (event) => lost.push(event) },
+  });
+  const outcomes = await dedup.processBatch([messageOf('a'), messageOf('b')], () => undefined);
+  expect(outcomes.map(({ status }) => status)).toEqual(['processed', 'processed']);
+  expect(found[0]).toEqual([false, false]);
+  expect(lost).toEqual([]);
 });
