@@ -33,6 +33,8 @@ describe('C9: what a resolution does next', () => {
   test('round 1 asks the oldest that left', () => {
     const [neverLeft, oldest, newest] = batches({ left: false }, {}, {});
     expect(resolutionStep([neverLeft!, oldest!, newest!], 0, 0, 0)).toEqual({ do: 'ask', batch: oldest, round: 1 });
+    const behindTwo = batches({ left: false }, { left: false }, {});
+    expect(resolutionStep(behindTwo, 0, 0, 0)).toEqual({ do: 'ask', batch: behindTwo[2], round: 1 });
   });
 
   test('where the log was cut, what never left is asked about before a later one, and not after it', () => {
@@ -63,6 +65,9 @@ describe('C9: what a resolution does next', () => {
       const behindFailed = batches({ ...tooLarge, refusedInRound: round, settled: true }, {});
       expect(resolutionStep(behindFailed, round, 0, 0)).toEqual({ do: 'ask', batch: behindFailed[1], round: 1 });
     }
+    // It was refused, and still is the first to be asked again.
+    const again = batches(tooLarge, { unanswered: 1, refusedInRound: 1, lostAtMs: 500 });
+    expect(resolutionStep(again, 1, 0, 5_000)).toEqual({ do: 'ask', batch: again[0], round: 2 });
     const before = batches({}, tooLarge);
     expect(resolutionStep(before, 1, 0, 0)).toEqual({ do: 'ask', batch: before[0], round: 1 });
     const nextRound = batches({ ...tooLarge, refusedInRound: 2 }, { unanswered: 1, refusedInRound: 1 });

@@ -43,12 +43,8 @@ export function resolutionStep(
   if (newestWaiting < 0) {
     return numbered.some((batch) => batch.state === 'settled') ? { do: 'bump' } : { do: 'continue' };
   }
-  const oldestNotTaken =
-    round === 0
-      ? -1
-      : numbered.findIndex(
-          (batch) => batch.state !== 'settled' && batch.refusedOtherwise && batch.refusedInRound === round,
-        );
+  // Once refused for another reason, it is asked before those behind it, and its answer then says anew.
+  const oldestNotTaken = numbered.findIndex((batch) => batch.state !== 'settled' && batch.refusedOtherwise);
   const asked = numbered.filter((batch, index) => {
     if (oldestNotTaken >= 0 && index > oldestNotTaken && batch.unanswered === 0) return false;
     return batch.state === 'settled'
