@@ -143,7 +143,7 @@ export async function curve(url: string, seconds: number, most: number): Promise
     await fill(pool, older, from / 2, stored / 2);
     from = stored;
     await pool.query('CHECKPOINT');
-    const [bare, ours] = await inTurns(subjects, seconds);
+    const [bare, ours] = await inTurns(subjects, seconds, 0);
     const { rows: size } = await pool.query<{ bytes: number }>(
       `SELECT pg_total_relation_size('${older}')::float8 / (SELECT count(*) FROM ${older}) AS bytes`,
     );

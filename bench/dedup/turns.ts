@@ -15,12 +15,16 @@ const TURN_MS = 250;
 const WARM_UP_TURNS = 4;
 
 /** Runs the subjects in short turns until each had its seconds, so that what else the machine does hits them alike. */
-export async function inTurns(subjects: readonly Subject[], seconds: number): Promise<Measured[]> {
+export async function inTurns(
+  subjects: readonly Subject[],
+  seconds: number,
+  warmUpTurns = WARM_UP_TURNS,
+): Promise<Measured[]> {
   const spent = subjects.map(() => ({ units: 0, ms: 0 }));
   for (let round = 0; spent.some(({ ms }) => ms < seconds * 1000); round++) {
     for (const [index, subject] of subjects.entries()) {
       const { units, ms } = await turnOf(subject);
-      if (round < WARM_UP_TURNS) continue;
+      if (round < warmUpTurns) continue;
       spent[index]!.units += units;
       spent[index]!.ms += ms;
     }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MAX_BATCH_MESSAGES } from './call-checks.ts';
 import { createDeduplicator } from './deduplicator.ts';
 import { DedupConfigError, StoreUnavailableError } from './errors.ts';
@@ -279,5 +279,31 @@ it('D4: a renewal that finds keys already marked is no lost lease', async () => 
   const outcomes = await dedup.processBatch([messageOf('a'), messageOf('b')], () => undefined);
   expect(outcomes.map(({ status }) => status)).toEqual(['processed', 'processed']);
   expect(found[0]).toEqual([false, false]);
+  expect(lost).toEqual([]);
+});
+
+it('D4: a lease that ends unrenewed while its keys are being marked is not reported as lost', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const store = memoryStore();
+  const completing = latch();
+  const answered = latch();
+  const slow = storeWith({
+    claim: (...args) => store.claim(...args),
+    renew: () => new Promise(() => undefined),
+    async complete(...args) {
+      completing.open();
+      await answered.opened;
+      return store.complete(...args);
+    },
+  });
+  const lost: unknown[] = [];
+  const hooks: DedupHooks = { onLeaseLost: (event) => lost.push(event) };
+  const dedup = createDeduplicator({ store: slow, namespace: 'n', leaseMs: 1_000, storeTimeoutMs: 60_000, hooks });
+  const processing = dedup.process(messageOf('a'), () => undefined);
+  await completing.opened;
+  await vi.advanceTimersByTimeAsync(2_000);
+  answered.open();
+  expect((await processing).status).toBe('processed');
   expect(lost).toEqual([]);
 });

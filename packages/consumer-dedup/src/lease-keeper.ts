@@ -89,7 +89,7 @@ export class LeaseKeeper {
   }
 
   #lose(lost: readonly Lease[]): void {
-    if (this.#state !== 'keeping') return;
+    if (this.#state !== 'keeping' || lost.length === 0) return;
     this.#state = 'lost';
     clearTimeout(this.#timer);
     this.#onLost(lost);

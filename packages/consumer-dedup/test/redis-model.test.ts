@@ -331,4 +331,22 @@ describe('D8: keys that were claimed together', () => {
     expect(await store.release(namespace, bare)).toEqual(none);
     expect(await store.complete(namespace, leases, RETENTION_MS)).toEqual([true, true, true]);
   });
+
+  it('shown twice, it says nothing of the others', async () => {
+    const { store, namespace, leases } = await claimed(LEASE_MS);
+    const [first, , third] = leases;
+    const twice = [first!, first!, third!];
+    expect(await store.release(namespace, twice)).toEqual([true, false, true]);
+    expect(await store.renew(namespace, leases, LEASE_MS)).toEqual([false, true, false]);
+    expect(await store.complete(namespace, twice, RETENTION_MS)).toEqual([false, false, false]);
+    expect(await store.complete(namespace, leases, RETENTION_MS)).toEqual([false, true, false]);
+    const marked = await claimed(LEASE_MS);
+    const [one, other] = marked.leases;
+    expect(await marked.store.complete(marked.namespace, [one!, other!, one!], RETENTION_MS)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(await marked.store.renew(marked.namespace, marked.leases, LEASE_MS)).toEqual([false, false, true]);
+  });
 });

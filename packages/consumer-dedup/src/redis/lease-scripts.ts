@@ -39,7 +39,7 @@ end
 local function change(lease, from, to)
   if not lease then return string.rep('0', #ARGV[2]) end
   local count = #lease.states
-  if #ARGV[2] == count and lease.states == string.rep(string.char(from), count) then
+  if ARGV[3] == 'all' and lease.states == string.rep(string.char(from), count) then
     redis.call('SETRANGE', KEYS[1], STATES_AT, string.rep(string.char(to), count))
     return string.rep('1', count)
   end
@@ -57,7 +57,10 @@ end
 
 const sharedScript = (body: string): Script => script(LINES, SHARED, body);
 
-/** KEYS begins with the lease's; ARGV with its fence and a byte for each index that is meant. Answers with `1` or `0` for each. */
+/**
+ * KEYS begins with the lease's; ARGV with its fence and a byte for each index that is meant. Answers with `1` or `0` for each. Those that
+ * only change states are also told whether each of its keys is meant, once.
+ */
 export const SHARED_LEASE = {
   /**
    * What became of keys, and lets them go if they are claimable. ARGV: only a byte for each index. Answers with a byte for each: `D` done,

@@ -126,8 +126,10 @@ export class SharedLeases {
   }
 
   async #change(script: Script, keys: readonly SharedKey[]): Promise<boolean[] | null> {
-    const { id, fence } = keys[0]!.lease;
-    const answers = await this.#run(script, [this.nameOf(id)], [fence, bytesOf(keys.map(({ index }) => index))]);
+    const { id, fence, keyNames } = keys[0]!.lease;
+    const indices = keys.map(({ index }) => index);
+    const areAll = indices.length === keyNames.length && new Set(indices).size === keyNames.length;
+    const answers = await this.#run(script, [this.nameOf(id)], [fence, bytesOf(indices), areAll ? 'all' : 'some']);
     return answers === null ? null : truths(answers as Buffer);
   }
 }
