@@ -68,6 +68,8 @@ export class ProducerBatch extends Deadline {
   attempts = 0;
   /** Attempts under the present numbers that may have been stored, for all we know. */
   unanswered = 0;
+  /** How many of those were made to a topic of the same name that was deleted: the one in its place can't have the batch by them. */
+  unansweredInFormerTopic = 0;
   /** Whether a topic of the same name that was deleted may have had it, whatever is known of the one in its place. */
   mayBeInFormerTopic = false;
   /** Whether any byte of it left under the present numbers. */
@@ -210,6 +212,7 @@ export class ProducerBatch extends Deadline {
     this.epoch = -1;
     this.baseSequence = -1;
     this.unanswered = 0;
+    this.unansweredInFormerTopic = 0;
     this.left = false;
     this.lostAtMs = never;
     this.refusedInRound = 0;

@@ -227,5 +227,7 @@ export class AttemptOutcomes {
 
 function noteUnanswered({ batch, ofFormerTopic }: Attempt): void {
   batch.unanswered++;
-  if (ofFormerTopic) batch.mayBeInFormerTopic = true;
+  if (!ofFormerTopic) return;
+  batch.unansweredInFormerTopic++;
+  batch.mayBeInFormerTopic = true;
 }

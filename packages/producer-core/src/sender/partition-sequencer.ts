@@ -228,6 +228,7 @@ export class PartitionSequencer {
     this.#logCut();
     for (const batch of this.numbered) {
       if (batch.unanswered > 0) batch.mayBeInFormerTopic = true;
+      batch.unansweredInFormerTopic = batch.unanswered;
       if (batch.attempt !== null) batch.attempt.ofFormerTopic = true;
     }
   }

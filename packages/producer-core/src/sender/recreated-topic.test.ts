@@ -76,6 +76,28 @@ describe('a topic that was made again', () => {
     ]);
   });
 
+  test('C4, C9: behind one that the new one refuses for its size, what only the former one may have is not asked about', () => {
+    const partition = new Partition().open();
+    partition.add(2);
+    const [first, second] = partition.drain();
+    partition.lose(first!, second!);
+    partition.sequencer.topicRecreated();
+    partition.sequencer.resolve('out-of-order', partition.nowMs);
+    const tooLarge = () => {
+      const attempt = partition.only();
+      expect(attempt.batch).toBe(first!.batch);
+      partition.sequencer.attemptEnded(attempt, true);
+      partition.sequencer.refusedWhileResolving(attempt.batch, partition.nowMs);
+    };
+    tooLarge();
+    expect(partition.drain()).toEqual([]);
+    partition.nowMs += 10_000;
+    partition.sequencer.resume(partition.nowMs);
+    tooLarge();
+    // The epoch has changed, and the first goes first.
+    expect(partition.drain().map(({ batch }) => [batch === first!.batch, batch.epoch])).toEqual([[true, 1]]);
+  });
+
   test.each(['out-of-order', 'unknown-producer'] as const)(
     'C11: that it does not know the producer (%s) is no second loss, and one that follows a bump is',
     (trigger) => {

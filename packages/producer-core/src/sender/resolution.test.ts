@@ -4,7 +4,10 @@ import { Partition } from './partition-sequencer.testkit.ts';
 import { resolutionStep } from './resolution.ts';
 
 type Facts = Partial<
-  Pick<ProducerBatch, 'left' | 'unanswered' | 'refusedInRound' | 'refusedOtherwise' | 'lostAtMs'> & {
+  Pick<
+    ProducerBatch,
+    'left' | 'unanswered' | 'unansweredInFormerTopic' | 'refusedInRound' | 'refusedOtherwise' | 'lostAtMs'
+  > & {
     readonly settled: boolean;
   }
 >;
@@ -65,6 +68,11 @@ describe('C9: what a resolution does next', () => {
       const behindFailed = batches({ ...tooLarge, refusedInRound: round, settled: true }, {});
       expect(resolutionStep(behindFailed, round, 0, 0)).toEqual({ do: 'ask', batch: behindFailed[1], round: 1 });
     }
+    // Seed 35474: what a topic that was deleted may have is not in the one made in its place, which would take it as new.
+    const elsewhere = batches(tooLarge, { unanswered: 1, unansweredInFormerTopic: 1 });
+    expect(resolutionStep(elsewhere, 1, 0, 0)).toEqual({ do: 'bump' });
+    const inBoth = batches(tooLarge, { unanswered: 2, unansweredInFormerTopic: 1 });
+    expect(resolutionStep(inBoth, 1, 0, 0)).toEqual({ do: 'ask', batch: inBoth[1], round: 1 });
     // It was refused, and still is the first to be asked again.
     const again = batches(tooLarge, { unanswered: 1, refusedInRound: 1, lostAtMs: 500 });
     expect(resolutionStep(again, 1, 0, 5_000)).toEqual({ do: 'ask', batch: again[0], round: 2 });

@@ -46,7 +46,8 @@ export function resolutionStep(
   // Once refused for another reason, it is asked before those behind it, and its answer then says anew.
   const oldestNotTaken = numbered.findIndex((batch) => batch.state !== 'settled' && batch.refusedOtherwise);
   const asked = numbered.filter((batch, index) => {
-    if (oldestNotTaken >= 0 && index > oldestNotTaken && batch.unanswered === 0) return false;
+    const mayBeThere = batch.unanswered > batch.unansweredInFormerTopic;
+    if (oldestNotTaken >= 0 && index > oldestNotTaken && !mayBeThere) return false;
     return batch.state === 'settled'
       ? index > newestWaiting && batch.unanswered > 0 && !batch.knownStored
       : batch.left || (batch.answersForItself && index < newestWaiting);
