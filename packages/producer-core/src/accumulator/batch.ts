@@ -70,7 +70,7 @@ export class ProducerBatch extends Deadline {
   unanswered = 0;
   /** How many of those were made to a topic of the same name that was deleted: the one in its place can't have the batch by them. */
   unansweredInFormerTopic = 0;
-  /** Whether a topic of the same name that was deleted may have had it, whatever is known of the one in its place. */
+  /** Whether a topic of the same name that was deleted may have had it under former numbers, whatever is known of the one in its place. */
   mayBeInFormerTopic = false;
   /** Whether any byte of it left under the present numbers. */
   left = false;
@@ -211,6 +211,7 @@ export class ProducerBatch extends Deadline {
     this.producerId = -1n;
     this.epoch = -1;
     this.baseSequence = -1;
+    if (this.unansweredInFormerTopic > 0) this.mayBeInFormerTopic = true;
     this.unanswered = 0;
     this.unansweredInFormerTopic = 0;
     this.left = false;

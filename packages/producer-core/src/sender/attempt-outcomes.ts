@@ -227,7 +227,5 @@ export class AttemptOutcomes {
 
 function noteUnanswered({ batch, ofFormerTopic }: Attempt): void {
   batch.unanswered++;
-  if (!ofFormerTopic) return;
-  batch.unansweredInFormerTopic++;
-  batch.mayBeInFormerTopic = true;
+  if (ofFormerTopic) batch.unansweredInFormerTopic++;
 }

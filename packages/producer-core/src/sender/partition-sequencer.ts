@@ -227,7 +227,6 @@ export class PartitionSequencer {
     this.#recreatedInEpoch = true;
     this.#logCut();
     for (const batch of this.numbered) {
-      if (batch.unanswered > 0) batch.mayBeInFormerTopic = true;
       batch.unansweredInFormerTopic = batch.unanswered;
       if (batch.attempt !== null) batch.attempt.ofFormerTopic = true;
     }
