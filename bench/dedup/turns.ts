@@ -14,7 +14,10 @@ const TURN_MS = 250;
 /** Not counted: a consumer runs for days, and its code is compiled by then. */
 const WARM_UP_TURNS = 4;
 
-/** Runs the subjects in short turns until each had its seconds, so that what else the machine does hits them alike. */
+/**
+ * Runs the subjects in short turns until each had its seconds, so that what else the machine does hits them alike. Without warming up where
+ * each turn adds to what is measured.
+ */
 export async function inTurns(
   subjects: readonly Subject[],
   seconds: number,

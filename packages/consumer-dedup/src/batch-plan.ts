@@ -42,7 +42,7 @@ export function groupByKey<M>(reads: readonly Read<M>[]): KeyGroup<M>[] {
       groups.set(name, { message, index, key, fingerprint, source, note, repeats: [] });
     } else group.repeats.push(read);
   }
-  // Latin-1 names compare as their bytes do; sorting them alone takes half as long as sorting groups by them.
+  // Latin-1 names compare as their bytes do.
   return Array.from(groups.keys())
     .sort()
     .map((name) => groups.get(name)!);

@@ -14,7 +14,6 @@ export class LeaseKeeper {
   readonly #leases: readonly Lease[];
   /** Keys whose loss the handler need not hear of. */
   readonly #handled = new Set<Buffer>();
-  #areAllHandled = false;
   readonly #leaseMs: number;
   readonly #onLost: (lost: readonly Lease[]) => void;
   readonly #abort = new AbortController();
@@ -47,8 +46,7 @@ export class LeaseKeeper {
    * renewal finds such keys marked or released, which must not end the leases of the others.
    */
   handled(leases: readonly Lease[]): void {
-    if (leases.length === this.#leases.length) this.#areAllHandled = true;
-    else for (const { key } of leases) this.#handled.add(key);
+    for (const { key } of leases) this.#handled.add(key);
   }
 
   stop(): void {
@@ -65,7 +63,7 @@ export class LeaseKeeper {
 
   async #renew(): Promise<void> {
     const sentMs = performance.now();
-    if (sentMs >= this.#heldUntilMs) return this.#lose(this.#unhandled());
+    if (sentMs >= this.#heldUntilMs) return this.#lose(this.#leases.filter(this.#isUnhandled));
     const renewed = this.#calls.renew(this.#leases).then(
       (answers) => this.#answered(answers, sentMs),
       // Not reachable: tried again until the lease ends.
@@ -78,15 +76,12 @@ export class LeaseKeeper {
 
   #answered(answers: readonly boolean[], sentMs: number): void {
     if (this.#state !== 'keeping') return;
-    const renewed = new Set(this.#leases.filter((_, index) => answers[index] === true));
-    const lost = this.#unhandled().filter((lease) => !renewed.has(lease));
+    const lost = this.#leases.filter((lease, index) => answers[index] !== true && this.#isUnhandled(lease));
     if (lost.length > 0) this.#lose(lost);
     else this.#heldUntilMs = Math.max(this.#heldUntilMs, sentMs + this.#leaseMs);
   }
 
-  #unhandled(): readonly Lease[] {
-    return this.#areAllHandled ? [] : this.#leases.filter(({ key }) => !this.#handled.has(key));
-  }
+  readonly #isUnhandled = ({ key }: Lease): boolean => !this.#handled.has(key);
 
   #lose(lost: readonly Lease[]): void {
     if (this.#state !== 'keeping' || lost.length === 0) return;

@@ -196,8 +196,11 @@ class RedisStore implements LeaseStore {
         alone.push({ place, lease });
         continue;
       }
-      const shared = byLease.get(key.lease) ?? { places: [], keys: [], own: [] };
-      if (shared.keys.length === 0) byLease.set(key.lease, shared);
+      let shared = byLease.get(key.lease);
+      if (shared === undefined) {
+        shared = { places: [], keys: [], own: [] };
+        byLease.set(key.lease, shared);
+      }
       shared.places.push(place);
       shared.keys.push(key);
       shared.own.push(lease);

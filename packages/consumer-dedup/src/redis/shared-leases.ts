@@ -47,7 +47,7 @@ const RANDOM_BYTES_PER_ID = (ID_BYTES * 6) >> 3;
 const IDS_PER_DRAW = 64;
 let drawn = Buffer.alloc(0);
 
-/** A call for random bytes takes as long as claiming several keys, so one is made for many ids. */
+/** A call for random bytes takes as long as claiming a key, so one is made for many ids. */
 export function newLeaseId(): string {
   if (drawn.length === 0) drawn = randomBytes(RANDOM_BYTES_PER_ID * IDS_PER_DRAW);
   const id = drawn.toString('base64url', 0, RANDOM_BYTES_PER_ID);
