@@ -12,6 +12,9 @@ const patient = [
   'packages/consumer-dedup/test/redis-sentinel.test.ts',
 ];
 
+/** Brokers and databases take their time, to start most of all. */
+const patience = { testTimeout: 120_000, hookTimeout: 180_000 };
+
 /** The storms last longest, so what runs beside them must not run before them. */
 class StormsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -46,8 +49,7 @@ export default defineConfig({
           name: 'services',
           include: ['{packages/*,apps/*,bench,chaos}/test/**/*.test.ts'],
           exclude: ['**/node_modules/**', ...patient],
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
+          ...patience,
           fileParallelism: false,
           sequence: { groupOrder: 1 },
         },
@@ -57,8 +59,7 @@ export default defineConfig({
         test: {
           name: 'patient',
           include: patient,
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
+          ...patience,
           maxWorkers: 3,
           sequence: { groupOrder: 2 },
         },
